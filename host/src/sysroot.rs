@@ -1,0 +1,122 @@
+//! The root directory a host is read through, and the four ways of reading: a file, a listing, a link, a presence.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::value::Value;
+
+/// Errnos by which sysfs says that an attribute has no value now: EINVAL, ENODEV, EOPNOTSUPP.
+const NO_VALUE_NOW: [i32; 3] = [22, 19, 95];
+
+/// One host: `/` for this one, a fixture tree for another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sysroot(PathBuf);
+
+impl Sysroot {
+    /// The host under `root`.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Sysroot(root.into())
+    }
+
+    /// Where `path`, written as on the host (`/sys/...`), lies for us.
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.0.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// The text of a file without its trailing white space. Bytes that are not UTF-8 become replacement characters.
+    pub fn read(&self, path: impl AsRef<Path>) -> Value<String> {
+        let path = path.as_ref();
+        match fs::read(self.path(path)) {
+            Ok(bytes) => Value::Known(String::from_utf8_lossy(&bytes).trim_end().to_owned()),
+            Err(error) => unknown("reading", path, &error),
+        }
+    }
+
+    /// The names in a directory, sorted (numbers by value, so that `cpu2` comes before `cpu10`).
+    pub fn list(&self, path: impl AsRef<Path>) -> Value<Vec<String>> {
+        let path = path.as_ref();
+        let entries = match fs::read_dir(self.path(path)) {
+            Ok(entries) => entries,
+            Err(error) => return unknown("listing", path, &error),
+        };
+        let mut names: Vec<String> =
+            entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort_by(|a, b| natural_key(a).cmp(&natural_key(b)).then_with(|| a.cmp(b)));
+        Value::Known(names)
+    }
+
+    /// The last component of what a symbolic link points to: for a device's `device` link, its bus address.
+    pub fn link_name(&self, path: impl AsRef<Path>) -> Value<String> {
+        let path = path.as_ref();
+        match fs::read_link(self.path(path)) {
+            Ok(target) => match target.file_name() {
+                Some(name) => Value::Known(name.to_string_lossy().into_owned()),
+                None => Value::Unreadable(format!("{} points to {}", path.display(), target.display())),
+            },
+            Err(error) => unknown("reading the link", path, &error),
+        }
+    }
+
+    /// Whether something is there.
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.path(path).exists()
+    }
+}
+
+fn unknown<T>(what: &str, path: &Path, error: &io::Error) -> Value<T> {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Value::Absent,
+        _ if error.raw_os_error().is_some_and(|errno| NO_VALUE_NOW.contains(&errno)) => {
+            Value::NotApplicable(format!("{}: {error}", path.display()))
+        }
+        _ => Value::Unreadable(format!("{what} {}: {error}", path.display())),
+    }
+}
+
+/// The name with its first run of digits taken as a number.
+fn natural_key(name: &str) -> (&str, u64) {
+    let start = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
+    let (prefix, rest) = name.split_at(start);
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    (prefix, rest[..end].parse().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host() -> (tempfile::TempDir, Sysroot) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = Sysroot::new(dir.path());
+        (dir, root)
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_absent_and_a_directory_in_its_place_is_unreadable() {
+        let (dir, root) = host();
+        fs::create_dir_all(dir.path().join("sys/a")).expect("mkdir");
+        assert_eq!(root.read("/sys/b"), Value::Absent);
+        assert!(matches!(root.read("/sys/a"), Value::Unreadable(_)));
+        assert_eq!(root.list("/sys/a"), Value::Known(vec![]));
+    }
+
+    #[test]
+    fn names_sort_by_number() {
+        let (dir, root) = host();
+        for name in ["cpu10", "cpu2", "cpufreq", "cpu1"] {
+            fs::create_dir(dir.path().join(name)).expect("mkdir");
+        }
+        assert_eq!(root.list("/").known().expect("listed"), ["cpu1", "cpu2", "cpu10", "cpufreq"]);
+    }
+
+    #[test]
+    fn a_link_gives_the_name_it_points_to() {
+        let (dir, root) = host();
+        std::os::unix::fs::symlink("../../devices/pci0000:00/0000:c1:00.0", dir.path().join("device")).expect("ln");
+        assert_eq!(root.link_name("/device"), Value::Known("0000:c1:00.0".into()));
+        assert_eq!(root.link_name("/other"), Value::Absent);
+    }
+}
