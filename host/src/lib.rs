@@ -5,6 +5,7 @@
 //! which decides with what it reads here.
 #![forbid(unsafe_code)]
 
+pub mod cpuinfo;
 pub mod sysroot;
 pub mod value;
 
