@@ -1,0 +1,80 @@
+# shellcheck shell=bash
+# What the scripts that run inside the guest share: rxe devices, a listener to wait for, a barrier between guests.
+
+# Lets RoCE frames between two interfaces of one network namespace really cross the wire: without these the kernel
+# refuses frames from its own address, and ARP answers come from the wrong interface.
+allow_own_frames() {
+    sysctl -qw net.ipv4.conf.{all,default}.{rp_filter=0,accept_local=1} \
+        net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2
+}
+
+await_gids() { # DEVICE..: their GID tables are filled a moment after the device is there
+    local device gid _
+    for device in "$@"; do
+        for _ in {1..100}; do
+            read -r gid <"/sys/class/infiniband/$device/ports/1/gids/1"
+            [[ $gid =~ ^[0:]+$ ]] || continue 2
+            sleep 0.1
+        done
+        echo "$device has no IPv4 GID" >&2
+        return 1
+    done
+}
+
+# rxe0 and rxe1 on the two ends of a veth pair, in the one network namespace that rxe serves.
+# An MTU of 4200 carries RDMA path MTU 4096; 1500 carries 1024.
+rxe_pair() { # [NETDEV_MTU]
+    local n
+    modprobe -a veth rdma_rxe ib_uverbs sch_netem sch_tbf
+    allow_own_frames
+    ip link add veth0 type veth peer name veth1
+    for n in 0 1; do
+        ip addr add "10.0.0.$((n + 1))/24" dev "veth$n"
+        ip link set "veth$n" mtu "${1:-4200}" up
+    done
+    for n in 0 1; do rdma link add "rxe$n" type rxe netdev "veth$n"; done
+    await_gids rxe0 rxe1
+}
+
+# One guest of several: rxe0 on eth0, at 10.0.0.(VM_NODE + 1).
+rxe_host() { # [NETDEV_MTU]
+    local _
+    modprobe -a virtio_net rdma_rxe ib_uverbs
+    for _ in {1..100}; do
+        [ ! -e /sys/class/net/eth0 ] || break
+        sleep 0.1
+    done
+    ip addr add "10.0.0.$((VM_NODE + 1))/24" dev eth0
+    ip link set eth0 mtu "${1:-4200}" up
+    rdma link add rxe0 type rxe netdev eth0
+    await_gids rxe0
+}
+
+await_listener() { # PORT: reads /proc itself, since a fork costs much under emulation
+    local port line file _
+    port=$(printf ':%04X' "$1")
+    for _ in {1..300}; do
+        for file in /proc/net/tcp /proc/net/tcp6; do
+            while read -r line; do
+                case $line in *"$port "*":0000 0A "*) return 0 ;; esac
+            done <"$file"
+        done
+        sleep 0.1
+    done
+    echo "nothing listens on port $1" >&2
+    return 1
+}
+
+barrier() { # NAME: until every guest has come here
+    local node _
+    touch "/run/vm/shared/$1.$VM_NODE"
+    for _ in {1..1200}; do
+        for ((node = 0; node < VM_GUESTS; node++)); do
+            [ -e "/run/vm/shared/$1.$node" ] || break
+        done
+        ((node < VM_GUESTS)) || return 0
+        sleep 0.1
+    done
+    echo "not every guest reached \`$1\`" >&2
+    return 1
+}
