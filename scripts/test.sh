@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Installs what the tests need and runs all of them: checks, unit and property tests, the end-to-end tests on the software
+# NIC, the report in a browser, and the tests on a real rxe in guests. One summary at the end; logs and results in
+# artifacts/. Non-zero when anything failed.
+#
+#   scripts/test.sh               everything
+#   scripts/test.sh GROUP..       only these: check unit e2e doc quickstart browser guest
+set -uo pipefail
+# shellcheck source=scripts/lib/deps.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/deps.sh"
+set +e # a failing group is counted, not the end
+# shellcheck source=scripts/lib/groups.sh
+source "$repo_root/scripts/lib/groups.sh"
+
+cd "$repo_root" || exit 3
+export CARGO_TERM_COLOR=never RUST_BACKTRACE=1
+target=${CARGO_TARGET_DIR:-$repo_root/target}
+export E2E_BIN_DIR=$target/release E2E_ARTIFACTS=$artifacts E2E_PYTHON=$target/venv/bin/python
+
+wanted() { # GROUP
+    ((${#asked[@]} == 0)) || [[ " ${asked[*]} " == *" $1 "* ]]
+}
+
+# The runner is nextest where it is installed; the counts are the same.
+run_tests() { # [cargo package options..] -- [test binary options..]
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    if ! cargo nextest --version >/dev/null 2>&1; then
+        cargo test --locked "${options[@]}" -- "$@"
+    elif [[ " $* " == *" --test-threads=1 "* ]]; then
+        cargo nextest run --locked --no-fail-fast --run-ignored all --test-threads 1 "${options[@]}"
+    else
+        cargo nextest run --locked --no-fail-fast "${options[@]}"
+    fi
+}
+
+python_with_hdrhistogram() {
+    "$E2E_PYTHON" -c 'import hdrh' 2>/dev/null && return
+    python3 -m venv "$target/venv" && "$target/venv/bin/pip" install --quiet hdrhistogram==0.10.8
+}
+
+shell_scripts() {
+    git ls-files scripts .ci | while read -r file; do
+        if head -n 1 "$file" | grep -qE '^#!.*bash|shellcheck shell=bash'; then echo "$file"; fi
+    done
+}
+
+check_shell() {
+    mapfile -t files < <(shell_scripts)
+    shellcheck -x "${files[@]}" && shellcheck -s dash scripts/vm.d/init
+}
+
+check_licences() {
+    cargo deny --offline check licenses bans sources
+}
+
+browser() {
+    (cd tests/browser && npm ci --no-audit --no-fund && node drive-report.mjs "$artifacts/quickstart/report.html" "$artifacts/browser")
+}
+
+guest_test_binary() { # prints the file
+    cargo test --locked --release --no-run --package e2e --test guest --message-format=json |
+        jq -r 'select(.profile.test? and .executable? and .target.name == "guest") | .executable'
+}
+
+guest() { # NAME GUESTS SECONDS SCRIPT [ARG..]
+    local name=$1 guests=$2 limit=$3
+    shift 3
+    scripts/vm -n "$guests" -t "$limit" -o "$artifacts/$name" -- env E2E_BIN_DIR="$E2E_BIN_DIR" bash "$@"
+}
+
+groups_check() {
+    group format cargo fmt --all --check
+    group shellcheck check_shell
+    group clippy cargo clippy --locked --workspace --all-targets -- -D warnings
+    if cargo deny --version >/dev/null 2>&1; then
+        group licences check_licences
+    else
+        skip_group licences "cargo-deny is not installed"
+    fi
+}
+
+groups_guest() {
+    local tests
+    if ! tests=$(guest_test_binary) || [ -z "$tests" ]; then
+        group guest-build false
+        return
+    fi
+    group guest-pair guest guest-pair 1 900 scripts/guest/pair.sh "$tests" pair:: --include-ignored --test-threads=1
+    group guest-hosts guest guest-hosts 2 400 scripts/guest/two-hosts.sh "$tests" hosts:: --include-ignored --test-threads=1
+    group against-perftest guest against-perftest 1 1500 scripts/guest/pair.sh "$E2E_BIN_DIR/against-perftest" --out /run/vm
+}
+
+asked=("$@")
+mkdir -p "$artifacts"
+need build test browser guest || exit
+group build cargo build --locked --release --bins
+if wanted check; then groups_check; fi
+if wanted unit; then group unit run_tests --workspace --exclude e2e -- ; fi
+if wanted doc; then group doc cargo test --locked --workspace --doc; fi
+if wanted e2e; then
+    python_with_hdrhistogram
+    group e2e run_tests --package e2e --test all -- --include-ignored --test-threads=1
+fi
+if wanted quickstart; then group quickstart scripts/quickstart.sh "$artifacts/quickstart"; fi
+if wanted browser; then group browser browser; fi
+if wanted guest; then groups_guest; fi
+summarise
