@@ -59,7 +59,8 @@ mod tests {
         let root = Sysroot::new(dir.path());
         assert_eq!(model(&root), Value::Absent);
         std::fs::create_dir(dir.path().join("proc")).expect("mkdir");
-        std::fs::write(dir.path().join("proc/cpuinfo"), "processor : 0\nFeatures : fp asimd\n").expect("write");
+        std::fs::write(dir.path().join("proc/cpuinfo"), "processor : 0\nFeatures : fp asimd\n")
+            .expect("write");
         assert!(matches!(model(&root), Value::NotApplicable(_)));
         assert!(matches!(virtualized(&root), Value::NotApplicable(_)));
         assert_eq!(flags(&root), Value::Known(vec!["fp".into(), "asimd".into()]));

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cpuinfo;
+pub mod cpulist;
 pub mod sysroot;
 pub mod value;
 

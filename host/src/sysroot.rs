@@ -115,7 +115,8 @@ mod tests {
     #[test]
     fn a_link_gives_the_name_it_points_to() {
         let (dir, root) = host();
-        std::os::unix::fs::symlink("../../devices/pci0000:00/0000:c1:00.0", dir.path().join("device")).expect("ln");
+        std::os::unix::fs::symlink("../../devices/pci0000:00/0000:c1:00.0", dir.path().join("device"))
+            .expect("ln");
         assert_eq!(root.link_name("/device"), Value::Known("0000:c1:00.0".into()));
         assert_eq!(root.link_name("/other"), Value::Absent);
     }

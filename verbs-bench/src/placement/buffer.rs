@@ -1,0 +1,227 @@
+//! A message buffer: page-aligned, zeroed, on the node it was asked for, and every page there before a device sees it.
+
+use std::{
+    ffi::c_void,
+    fs::File,
+    io,
+    os::fd::{AsFd, BorrowedFd},
+    ptr::NonNull,
+};
+
+use memmap2::{MmapMut, MmapOptions, MmapRaw};
+use rustix::{
+    fs::{MemfdFlags, memfd_create},
+    mm::{Advice, madvise},
+};
+
+use super::{error::PlacementError, numa};
+
+/// A mapping of its own, unmapped when dropped. Its bytes are shared with devices and peers, so it hands out a raw
+/// pointer and never a slice.
+#[derive(Debug)]
+pub struct Buffer {
+    map: MmapRaw,
+    memfd: Option<File>,
+}
+
+impl Buffer {
+    /// Private anonymous memory, bound to `node` if one is given.
+    pub fn anonymous(len: usize, node: Option<u32>) -> Result<Buffer, PlacementError> {
+        check(len, node)?;
+        let map =
+            MmapMut::map_anon(len).map_err(|source| PlacementError::Map { call: "mmap", len, source })?;
+        Buffer { map: map.into(), memfd: None }.settle(node)
+    }
+
+    /// Memory of a memfd, which a peer on this host can map too, bound to `node` if one is given.
+    pub fn memfd(len: usize, node: Option<u32>) -> Result<Buffer, PlacementError> {
+        check(len, node)?;
+        let failed = |call| move |source| PlacementError::Map { call, len, source };
+        let memfd = memfd_create("verbs-bench", MemfdFlags::CLOEXEC)
+            .map_err(|errno| failed("memfd_create")(io::Error::from(errno)))?;
+        let memfd = File::from(memfd);
+        memfd.set_len(len as u64).map_err(failed("ftruncate"))?;
+        let map = MmapOptions::new().len(len).map_raw(&memfd).map_err(failed("mmap"))?;
+        Buffer { map, memfd: Some(memfd) }.settle(node)
+    }
+
+    /// Binds first, then touches: a page that was touched before stays where it is.
+    fn settle(self, node: Option<u32>) -> Result<Buffer, PlacementError> {
+        if let Some(node) = node {
+            numa::bind(self.address(), self.len(), node)?;
+        }
+        self.touch_every_page().map_err(|source| PlacementError::Touch {
+            len: self.len(),
+            place: node.map_or_else(|| "on any node".into(), |node| format!("on node {node}")),
+            source,
+        })?;
+        Ok(self)
+    }
+
+    /// Faults every page in for writing. Kernels before 5.14 lack the call that reports a failure, and get a store.
+    fn touch_every_page(&self) -> io::Result<()> {
+        // SAFETY: the range is our own mapping; populating changes no byte of it.
+        let populated = unsafe { madvise(self.address().as_ptr(), self.len(), Advice::LinuxPopulateWrite) };
+        match populated {
+            Err(rustix::io::Errno::INVAL) => self.store_to_every_page(),
+            other => return other.map_err(io::Error::from),
+        }
+        Ok(())
+    }
+
+    fn store_to_every_page(&self) {
+        for at in (0..self.len()).step_by(self.page_bytes()) {
+            // SAFETY: at < len, inside our own writable mapping, which is still zero; volatile so that it happens.
+            unsafe { self.as_ptr().add(at).write_volatile(0) };
+        }
+    }
+
+    fn address(&self) -> NonNull<c_void> {
+        // mmap never maps the zero page, so the dangling stand-in is never taken.
+        NonNull::new(self.map.as_mut_ptr().cast()).unwrap_or(NonNull::dangling())
+    }
+
+    /// Its first byte. Valid while the buffer lives; whoever dereferences it knows who else writes there.
+    #[inline]
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.map.as_mut_ptr()
+    }
+
+    /// Its length in bytes, as asked; the mapping goes on to the end of the page.
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "an empty buffer cannot be made")]
+    pub fn len(&self) -> usize {
+        self.map.len()
+    }
+
+    /// The memfd it lies in; none for anonymous memory.
+    pub fn memfd_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.memfd.as_ref().map(File::as_fd)
+    }
+
+    /// Size of its pages in bytes.
+    pub fn page_bytes(&self) -> usize {
+        rustix::param::page_size()
+    }
+
+    /// Its pages by NUMA node, as the kernel reports them: `(node, pages)`, by node.
+    pub fn pages_by_node(&self) -> Result<Vec<(u32, u64)>, PlacementError> {
+        numa::pages_by_node(self.address(), self.len(), self.page_bytes())
+    }
+}
+
+/// Refuses what can never be, before anything is made.
+fn check(len: usize, node: Option<u32>) -> Result<(), PlacementError> {
+    if len == 0 || isize::try_from(len).is_err() {
+        return Err(PlacementError::Length { len });
+    }
+    node.map_or(Ok(()), |node| refuse_more_than_the_node_has(len, node))
+}
+
+/// Touching more than a node can ever hold would end in the kernel's OOM killer, not in an error.
+fn refuse_more_than_the_node_has(len: usize, node: u32) -> Result<(), PlacementError> {
+    let allowed = numa::allowed_nodes().map_err(|why| PlacementError::NoNuma { node, why })?;
+    let refused = |why| PlacementError::Node { node, why, allowed: host::cpulist::format(&allowed) };
+    if !allowed.contains(&node) {
+        return Err(refused("does not exist, or is outside this process's cpuset".into()));
+    }
+    match numa::node_bytes(node) {
+        None | Some(0) => Err(refused("has no memory".into())),
+        Some(bytes) if bytes < len as u64 => {
+            Err(refused(format!("has {bytes} bytes of memory, and the buffer needs {len}")))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    fn bytes(buffer: &Buffer) -> &[u8] {
+        // SAFETY: no one else knows this mapping, and nothing writes to it while the slice is in use.
+        unsafe { std::slice::from_raw_parts(buffer.as_ptr(), buffer.len()) }
+    }
+
+    /// The node some memory can be bound to here, if any.
+    fn a_node() -> Option<u32> {
+        numa::allowed_nodes()
+            .ok()?
+            .into_iter()
+            .find(|&node| numa::node_bytes(node).is_some_and(|bytes| bytes > 1 << 26))
+    }
+
+    #[test]
+    fn both_kinds_are_zeroed_page_aligned_and_as_long_as_asked() {
+        for make in [Buffer::anonymous, Buffer::memfd] {
+            let buffer = make(3 * 4096 + 17, None).expect("a small buffer");
+            assert_eq!(buffer.as_ptr() as usize % buffer.page_bytes(), 0);
+            assert_eq!(buffer.len(), 3 * 4096 + 17);
+            assert!(bytes(&buffer).iter().all(|&byte| byte == 0));
+        }
+    }
+
+    #[test]
+    fn every_page_is_resident_on_the_node_it_was_bound_to() {
+        let Some(node) = a_node() else { return };
+        for make in [Buffer::anonymous, Buffer::memfd] {
+            let pages = 5000;
+            let buffer = make(pages * rustix::param::page_size() - 1, Some(node)).expect("a bound buffer");
+            assert_eq!(buffer.pages_by_node().expect("residency"), [(node, pages as u64)]);
+        }
+    }
+
+    #[test]
+    fn a_store_is_seen_through_the_memfd() {
+        let buffer = Buffer::memfd(8192, None).expect("a small buffer");
+        // SAFETY: 5000 < 8192, and the mapping is ours alone.
+        unsafe { buffer.as_ptr().add(5000).write_volatile(0x5a) };
+        let fd = buffer.memfd_fd().expect("a memfd").try_clone_to_owned().expect("dup");
+        let mut byte = [0];
+        File::from(fd).read_exact_at(&mut byte, 5000).expect("read");
+        assert_eq!(byte, [0x5a]);
+        assert!(Buffer::anonymous(1, None).expect("a small buffer").memfd_fd().is_none());
+    }
+
+    #[test]
+    fn the_old_way_of_touching_makes_pages_resident_too() {
+        let map = MmapMut::map_anon(64 * 4096).expect("mmap");
+        let buffer = Buffer { map: map.into(), memfd: None };
+        buffer.store_to_every_page();
+        if numa::allowed_nodes().is_ok() {
+            let pages: u64 = buffer.pages_by_node().expect("residency").iter().map(|(_, pages)| pages).sum();
+            assert_eq!(pages as usize, buffer.len().div_ceil(buffer.page_bytes()));
+        }
+    }
+
+    #[test]
+    fn a_page_that_was_never_touched_is_no_residency() {
+        if numa::allowed_nodes().is_err() {
+            return;
+        }
+        let untouched = Buffer { map: MmapMut::map_anon(4096).expect("mmap").into(), memfd: None };
+        assert!(matches!(untouched.pages_by_node(), Err(PlacementError::Residency { .. })));
+    }
+
+    #[test]
+    fn lengths_and_nodes_that_cannot_be_are_refused_with_a_reason() {
+        for len in [0, usize::MAX, isize::MAX as usize] {
+            assert!(Buffer::anonymous(len, None).is_err(), "{len}");
+            assert!(Buffer::memfd(len, None).is_err(), "{len}");
+        }
+        let error = Buffer::anonymous(4096, Some(977)).expect_err("no such node").to_string();
+        assert!(error.contains("memory_node") && error.contains("977"), "{error}");
+        if let Some(node) = a_node() {
+            let error = Buffer::anonymous(1 << 46, Some(node)).expect_err("too much").to_string();
+            assert!(error.contains("bytes of memory"), "{error}");
+        }
+    }
+
+    #[test]
+    fn it_may_go_to_another_thread() {
+        fn sendable<T: Send + Sync>() {}
+        sendable::<Buffer>();
+    }
+}
