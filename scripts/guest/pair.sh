@@ -5,5 +5,5 @@
 set -euo pipefail
 # shellcheck source=scripts/guest/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-rxe_pair
+rxe_pair 4200
 exec "$@"

@@ -1,0 +1,21 @@
+# The everyday commands; scripts/test.sh is all of them with one summary.
+
+# format, lints, shell scripts, licences
+check:
+    scripts/test.sh check
+
+# unit, property, doc and end-to-end tests on the software NIC
+test:
+    scripts/test.sh unit doc e2e
+
+# the tests on a real rdma_rxe, in guests
+test-rxe:
+    scripts/test.sh guest
+
+# micro-benchmarks of the hot loop, of recording and of rendering
+bench *args:
+    . scripts/lib/deps.sh && need build && cargo bench {{args}}
+
+# build, measure the quickstart scenario and write its report
+report dir="report-quickstart":
+    scripts/quickstart.sh {{dir}}
