@@ -1,5 +1,7 @@
 # The everyday commands; scripts/test.sh is all of them with one summary.
 
+set shell := ["bash", "-euo", "pipefail", "-c"]
+
 # format, lints, shell scripts, licences
 check:
     scripts/test.sh check
@@ -14,7 +16,7 @@ test-rxe:
 
 # micro-benchmarks of the hot loop, of recording and of rendering
 bench *args:
-    . scripts/lib/deps.sh && need build && cargo bench {{args}}
+    source scripts/lib/deps.sh; need build; cargo bench {{args}}
 
 # build, measure the quickstart scenario and write its report
 report dir="report-quickstart":
