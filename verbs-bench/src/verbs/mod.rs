@@ -1,1 +1,37 @@
-//! In progress.
+//! libibverbs, one object a file, and the seam under which the software NIC takes its place.
+//!
+//! Control path only: the hot loop calls `rdma_sys::ibv_post_send` and `ibv_poll_cq` on the raw pointers these objects
+//! lend. Destruction runs QP, CQ, MR, buffer, PD, context: every object holds an `Arc` of what it stands on, so a wrong
+//! order keeps things alive instead of freeing them.
+
+mod choose;
+mod connection;
+mod context;
+mod cq;
+mod devices;
+mod error;
+mod ext;
+mod gid;
+mod libibverbs;
+mod mr;
+mod pd;
+mod port;
+mod provider;
+mod qp;
+mod route;
+mod wc;
+
+pub use choose::choose_gid;
+pub use connection::{Connection, RemoteQp};
+pub use context::{Context, DeviceAttr};
+pub use cq::CompletionQueue;
+pub use devices::{DeviceSummary, PortSummary, list_devices, open};
+pub use error::VerbsError;
+pub use gid::{GidEntry, GidType};
+pub use libibverbs::Libibverbs;
+pub use mr::{Access, MemoryRegion};
+pub use pd::ProtectionDomain;
+pub use port::{LinkLayer, PortAttr, PortState};
+pub use provider::Provider;
+pub use qp::{QpCaps, QueuePair};
+pub use wc::WcStatus;

@@ -1,0 +1,108 @@
+//! An opened device: its attributes, its ports, its GID tables.
+
+use std::sync::Arc;
+
+use rdma_sys::ibv_context;
+use serde::Serialize;
+
+use super::{GidEntry, PortAttr, PortState, Provider, VerbsError, error::log_destroy};
+
+/// What `ibv_query_device` says, as far as a run needs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DeviceAttr {
+    /// Firmware version; absent where the device reports none.
+    pub fw_ver: Option<String>,
+    /// Vendor id; absent where the device reports none.
+    pub vendor_id: Option<u32>,
+    /// Vendor part id; absent where the device reports none.
+    pub vendor_part_id: Option<u32>,
+    /// Most QPs.
+    pub max_qp: u32,
+    /// Most work requests a queue.
+    pub max_qp_wr: u32,
+    /// Most entries a CQ.
+    pub max_cqe: u32,
+    /// Largest memory region in bytes.
+    pub max_mr_size: u64,
+    /// Ports.
+    pub phys_port_cnt: u8,
+}
+
+/// An open device. Closed when the last object that stands on it is gone.
+pub struct Context {
+    ptr: *mut ibv_context,
+    provider: Arc<dyn Provider>,
+}
+
+// SAFETY: verbs guarantee that a context may be used from any thread, several at once.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// Opens the provider's device.
+    pub fn open(provider: Arc<dyn Provider>) -> Result<Arc<Context>, VerbsError> {
+        let ptr = provider.open_device()?;
+        Ok(Arc::new(Context { ptr, provider }))
+    }
+
+    /// The provider beneath.
+    pub fn provider(&self) -> &Arc<dyn Provider> {
+        &self.provider
+    }
+
+    /// Name of the device.
+    pub fn device_name(&self) -> String {
+        self.provider.device_name()
+    }
+
+    /// The raw context.
+    pub fn as_ptr(&self) -> *mut ibv_context {
+        self.ptr
+    }
+
+    /// The device's attributes.
+    pub fn query_device(&self) -> Result<DeviceAttr, VerbsError> {
+        // SAFETY: the context is open as long as self lives.
+        unsafe { self.provider.query_device(self.ptr) }
+            .map_err(|source| VerbsError::QueryDevice { device: self.device_name(), source })
+    }
+
+    /// A port's attributes; ports count from 1.
+    pub fn query_port(&self, port_num: u8) -> Result<PortAttr, VerbsError> {
+        // SAFETY: the context is open as long as self lives.
+        unsafe { self.provider.query_port(self.ptr, port_num) }.map_err(|source| VerbsError::QueryPort {
+            device: self.device_name(),
+            port_num,
+            phys_port_cnt: self.query_device().map_or(1, |device| device.phys_port_cnt),
+            source,
+        })
+    }
+
+    /// A port's attributes, or an error if it can't carry messages.
+    pub fn active_port(&self, port_num: u8) -> Result<PortAttr, VerbsError> {
+        let port = self.query_port(port_num)?;
+        match port.state {
+            PortState::Active | PortState::ActiveDefer => Ok(port),
+            state => Err(VerbsError::PortNotActive {
+                device: self.device_name(),
+                port_num,
+                state: state.to_string(),
+            }),
+        }
+    }
+
+    /// The valid entries of a port's GID table.
+    pub fn gid_table(&self, port_num: u8) -> Result<Vec<GidEntry>, VerbsError> {
+        // SAFETY: the context is open as long as self lives.
+        unsafe { self.provider.query_gid_table(self.ptr, port_num) }
+            .map_err(|source| VerbsError::QueryGidTable { device: self.device_name(), source })
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: every object above holds an Arc of self, so nothing stands on the context any more.
+        log_destroy("ibv_close_device", unsafe { self.provider.close_device(self.ptr) });
+    }
+}

@@ -1,0 +1,207 @@
+//! The provider over libibverbs: one device of the kernel.
+//!
+//! Each function is one call of verbs.h and its error convention; nothing is decided here.
+
+use std::{
+    ffi::{CStr, c_int},
+    fs, io,
+    path::{Path, PathBuf},
+    ptr,
+};
+
+use rdma_sys::*;
+use schema::Fabric;
+
+use super::{
+    Access, DeviceAttr, GidEntry, GidType, PortAttr, Provider, QpCaps, VerbsError,
+    devices::DeviceList,
+    ext::{self, check},
+};
+use crate::{placement::buffer::Buffer, softnic::SoftPeer};
+
+/// A device that libibverbs lists.
+pub struct Libibverbs {
+    name: String,
+}
+
+/// Ports times slots beyond which a GID table is not believed.
+const MAX_GID_ENTRIES: usize = 1 << 16;
+
+impl Libibverbs {
+    pub(super) fn new(name: String) -> Self {
+        Libibverbs { name }
+    }
+
+    /// The name of `entry`'s network device if it lies in our network namespace. Interface indices repeat across
+    /// namespaces, so the name by our index must be the one the device itself reports.
+    fn netdev_here(&self, entry: &ibv_gid_entry) -> Option<String> {
+        let here = rustix::net::netdevice::index_to_name(&socket().ok()?, entry.ndev_ifindex).ok()?;
+        match fs::read_to_string(self.ndev_path(entry)) {
+            Ok(reported) => (reported.trim() == here).then_some(here),
+            Err(_) => Some(here),
+        }
+    }
+
+    fn ndev_path(&self, entry: &ibv_gid_entry) -> PathBuf {
+        Path::new("/sys/class/infiniband")
+            .join(&self.name)
+            .join(format!("ports/{}/gid_attrs/ndevs/{}", entry.port_num, entry.gid_index))
+    }
+
+    fn gid_entry(&self, entry: &ibv_gid_entry) -> GidEntry {
+        GidEntry {
+            index: entry.gid_index,
+            // SAFETY: every bit pattern is 16 valid bytes.
+            gid: unsafe { entry.gid.raw },
+            gid_type: GidType::from(entry.gid_type),
+            ifindex: entry.ndev_ifindex,
+            netdev: (entry.ndev_ifindex != 0).then(|| self.netdev_here(entry)).flatten(),
+        }
+    }
+}
+
+/// Any socket will do to ask for an interface name.
+fn socket() -> io::Result<std::net::UdpSocket> {
+    std::net::UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0))
+}
+
+/// The verbs convention for calls that return a pointer: NULL with errno set.
+fn non_null<T>(ptr: *mut T) -> io::Result<*mut T> {
+    if ptr.is_null() { Err(io::Error::last_os_error()) } else { Ok(ptr) }
+}
+
+fn unsigned(value: c_int) -> u32 {
+    u32::try_from(value).unwrap_or(0)
+}
+
+impl Provider for Libibverbs {
+    fn fabric(&self) -> Fabric {
+        Fabric::Verbs
+    }
+
+    fn device_name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn open_device(&self) -> Result<*mut ibv_context, VerbsError> {
+        let list = DeviceList::get()?;
+        let device = list.find(&self.name)?;
+        // SAFETY: the device is of a list that is not yet freed.
+        non_null(unsafe { ibv_open_device(device) })
+            .map_err(|source| VerbsError::OpenDevice { device: self.name.clone(), source })
+    }
+
+    unsafe fn close_device(&self, context: *mut ibv_context) -> io::Result<()> {
+        // SAFETY: open and unused (caller).
+        check(unsafe { ibv_close_device(context) })
+    }
+
+    unsafe fn query_device(&self, context: *mut ibv_context) -> io::Result<DeviceAttr> {
+        // SAFETY: plain integers and arrays of them; all zero is a valid value.
+        let mut attr: ibv_device_attr = unsafe { std::mem::zeroed() };
+        // SAFETY: open context (caller), and a struct of the size the compat symbol fills.
+        check(unsafe { ibv_query_device(context, &mut attr) })?;
+        // SAFETY: the struct was zeroed and libibverbs writes a terminated string of at most 63 bytes.
+        let fw_ver = unsafe { CStr::from_ptr(attr.fw_ver.as_ptr()) }.to_string_lossy().into_owned();
+        Ok(DeviceAttr {
+            fw_ver: Some(fw_ver).filter(|text| !text.is_empty()),
+            vendor_id: Some(attr.vendor_id).filter(|id| *id != 0),
+            vendor_part_id: Some(attr.vendor_part_id).filter(|id| *id != 0),
+            max_qp: unsigned(attr.max_qp),
+            max_qp_wr: unsigned(attr.max_qp_wr),
+            max_cqe: unsigned(attr.max_cqe),
+            max_mr_size: attr.max_mr_size,
+            phys_port_cnt: attr.phys_port_cnt,
+        })
+    }
+
+    unsafe fn query_port(&self, context: *mut ibv_context, port_num: u8) -> io::Result<PortAttr> {
+        // SAFETY: open context (caller).
+        unsafe { ext::query_port(context, port_num) }.map(|attr| PortAttr::from(&attr))
+    }
+
+    unsafe fn query_gid_table(&self, context: *mut ibv_context, port_num: u8) -> io::Result<Vec<GidEntry>> {
+        // SAFETY: open context (caller).
+        let ports = unsafe { self.query_device(context) }?.phys_port_cnt;
+        let mut slots = 0;
+        for port in 1..=ports {
+            // SAFETY: open context (caller).
+            slots += unsafe { self.query_port(context, port) }?.gid_tbl_len as usize;
+        }
+        // SAFETY: open context (caller).
+        let entries = unsafe { ext::query_gid_table(context, slots.clamp(1, MAX_GID_ENTRIES)) }?;
+        let ours = entries.iter().filter(|entry| entry.port_num == u32::from(port_num));
+        Ok(ours.map(|entry| self.gid_entry(entry)).collect())
+    }
+
+    unsafe fn alloc_pd(&self, context: *mut ibv_context) -> io::Result<*mut ibv_pd> {
+        // SAFETY: open context (caller).
+        non_null(unsafe { ibv_alloc_pd(context) })
+    }
+
+    unsafe fn dealloc_pd(&self, pd: *mut ibv_pd) -> io::Result<()> {
+        // SAFETY: live and unused (caller).
+        check(unsafe { ibv_dealloc_pd(pd) })
+    }
+
+    unsafe fn reg_mr(&self, pd: *mut ibv_pd, buffer: &Buffer, access: Access) -> io::Result<*mut ibv_mr> {
+        let addr = buffer.as_ptr();
+        // SAFETY: live PD, and a buffer that stays mapped until dereg_mr (caller).
+        non_null(unsafe { ibv_reg_mr_iova2(pd, addr.cast(), buffer.len(), addr as u64, access.flags()) })
+    }
+
+    unsafe fn dereg_mr(&self, mr: *mut ibv_mr) -> io::Result<()> {
+        // SAFETY: live and unused (caller).
+        check(unsafe { ibv_dereg_mr(mr) })
+    }
+
+    unsafe fn create_cq(&self, context: *mut ibv_context, entries: u32) -> io::Result<*mut ibv_cq> {
+        let cqe = c_int::try_from(entries).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+        // SAFETY: open context (caller); no channel, first completion vector.
+        non_null(unsafe { ibv_create_cq(context, cqe, ptr::null_mut(), ptr::null_mut(), 0) })
+    }
+
+    unsafe fn destroy_cq(&self, cq: *mut ibv_cq) -> io::Result<()> {
+        // SAFETY: live and unused (caller).
+        check(unsafe { ibv_destroy_cq(cq) })
+    }
+
+    unsafe fn create_qp(
+        &self,
+        pd: *mut ibv_pd,
+        cq: *mut ibv_cq,
+        caps: QpCaps,
+    ) -> io::Result<(*mut ibv_qp, QpCaps)> {
+        // SAFETY: plain integers and pointers; all zero is a valid value.
+        let mut attr: ibv_qp_init_attr = unsafe { std::mem::zeroed() };
+        attr.send_cq = cq;
+        attr.recv_cq = cq;
+        attr.qp_type = ibv_qp_type::IBV_QPT_RC;
+        attr.cap.max_send_wr = caps.max_send_wr;
+        attr.cap.max_send_sge = 1;
+        attr.cap.max_recv_sge = 1;
+        attr.cap.max_inline_data = caps.max_inline_bytes;
+        // SAFETY: live PD and CQ (caller), attributes filled above; libibverbs writes the granted caps back.
+        let qp = non_null(unsafe { ibv_create_qp(pd, &mut attr) })?;
+        let granted =
+            QpCaps { max_send_wr: attr.cap.max_send_wr, max_inline_bytes: attr.cap.max_inline_data };
+        Ok((qp, granted))
+    }
+
+    unsafe fn destroy_qp(&self, qp: *mut ibv_qp) -> io::Result<()> {
+        // SAFETY: live (caller).
+        check(unsafe { ibv_destroy_qp(qp) })
+    }
+
+    unsafe fn attach_peer(&self, _qp: *mut ibv_qp, peer: Option<&SoftPeer>) -> Result<(), VerbsError> {
+        match peer {
+            None => Ok(()),
+            Some(_) => Err(VerbsError::FabricMismatch { ours: "an RDMA device", theirs: "the software NIC" }),
+        }
+    }
+
+    unsafe fn modify_qp(&self, qp: *mut ibv_qp, attr: &mut ibv_qp_attr, mask: c_int) -> io::Result<()> {
+        // SAFETY: live QP, attributes filled as the mask says (caller).
+        check(unsafe { ibv_modify_qp(qp, attr, mask) })
+    }
+}

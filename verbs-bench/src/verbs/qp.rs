@@ -1,0 +1,121 @@
+//! A reliable-connection queue pair and its way through the state machine.
+
+use std::{fmt, sync::Arc};
+
+use rdma_sys::ibv_qp;
+
+use super::{
+    CompletionQueue, Connection, ProtectionDomain, VerbsError,
+    connection::{AttrMask, error_attr, init_attr},
+    error::log_destroy,
+};
+
+/// What a QP is created with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QpCaps {
+    /// Send work requests outstanding at once.
+    pub max_send_wr: u32,
+    /// Inline limit in bytes.
+    pub max_inline_bytes: u32,
+}
+
+/// An RC queue pair that sends; its receive queue is empty.
+pub struct QueuePair {
+    ptr: *mut ibv_qp,
+    granted: QpCaps,
+    // Drop order: `Drop` destroys the QP, then the CQ may go, then the PD.
+    _cq: Arc<CompletionQueue>,
+    pd: Arc<ProtectionDomain>,
+}
+
+// SAFETY: verbs guarantee that a QP may be used from any thread; for the software NIC see `CompletionQueue::as_ptr`.
+unsafe impl Send for QueuePair {}
+
+impl QueuePair {
+    /// `ibv_create_qp`, type RC, one SGE a work request, signaled as each work request says.
+    pub fn create(
+        pd: &Arc<ProtectionDomain>,
+        cq: &Arc<CompletionQueue>,
+        caps: QpCaps,
+    ) -> Result<QueuePair, VerbsError> {
+        // SAFETY: PD and CQ are live, and the QP holds an Arc of each.
+        let (ptr, granted) = unsafe { pd.context().provider().create_qp(pd.as_ptr(), cq.as_ptr(), caps) }
+            .map_err(|source| VerbsError::CreateQp {
+                max_send_wr: caps.max_send_wr,
+                max_inline_bytes: caps.max_inline_bytes,
+                source,
+            })?;
+        Ok(QueuePair { ptr, granted, _cq: Arc::clone(cq), pd: Arc::clone(pd) })
+    }
+
+    /// What the device granted; may exceed what was asked.
+    pub fn granted(&self) -> QpCaps {
+        self.granted
+    }
+
+    /// QP number.
+    pub fn qp_num(&self) -> u32 {
+        // SAFETY: the QP is live as long as self.
+        unsafe { (*self.ptr).qp_num }
+    }
+
+    /// The raw QP, for `ibv_post_send`; see [`CompletionQueue::as_ptr`] on threads.
+    pub fn as_ptr(&self) -> *mut ibv_qp {
+        self.ptr
+    }
+
+    /// RESET to INIT.
+    pub fn to_init(&mut self, port_num: u8) -> Result<(), VerbsError> {
+        self.modify("INIT", init_attr(port_num), &format_args!("port {port_num}"), "check the port number")
+    }
+
+    /// INIT to RTR: from here on the peer's writes land.
+    pub fn to_rtr(&mut self, connection: &Connection) -> Result<(), VerbsError> {
+        // SAFETY: the QP is live; &mut self keeps other users of this object away.
+        unsafe { self.pd.context().provider().attach_peer(self.ptr, connection.remote.soft.as_ref()) }?;
+        let advice = "check that both GIDs are of the same type and network, that the peer answers ping from the GID's \
+                      address, and that path_mtu is within both ports' active MTU";
+        self.modify("RTR", connection.rtr_attr()?, connection, advice)
+    }
+
+    /// RTR to RTS: from here on it may post.
+    pub fn to_rts(&mut self, connection: &Connection) -> Result<(), VerbsError> {
+        self.modify(
+            "RTS",
+            connection.rts_attr(),
+            connection,
+            "check qp_timeout (0 to 31) and retry_count (0 to 7)",
+        )
+    }
+
+    /// Any state to ERR: what is outstanding completes with WR_FLUSH_ERR.
+    pub fn to_error(&mut self) -> Result<(), VerbsError> {
+        self.modify("ERR", error_attr(), &"no attributes", "the device may be gone, see `dmesg`")
+    }
+
+    fn modify(
+        &mut self,
+        state: &'static str,
+        (mut attr, mask): AttrMask,
+        attributes: &dyn fmt::Display,
+        advice: &'static str,
+    ) -> Result<(), VerbsError> {
+        // SAFETY: the QP is live; attributes and mask were made together.
+        unsafe { self.pd.context().provider().modify_qp(self.ptr, &mut attr, mask.0 as i32) }.map_err(
+            |source| VerbsError::ModifyQp {
+                qp_num: self.qp_num(),
+                state,
+                attributes: attributes.to_string(),
+                advice,
+                source,
+            },
+        )
+    }
+}
+
+impl Drop for QueuePair {
+    fn drop(&mut self) {
+        // SAFETY: the QP is live and self is its only handle.
+        log_destroy("ibv_destroy_qp", unsafe { self.pd.context().provider().destroy_qp(self.ptr) });
+    }
+}
