@@ -1,0 +1,202 @@
+//! Computes what a campaign says. Prints nothing, reads nothing, and gives the same answer every time.
+//!
+//! The replicate is a run, not a message: the spread within a run says how the messages differ, not how sure one may be.
+//! `docs/measurement.md` explains the method; each file here is one step of it.
+
+mod bound;
+mod effect;
+mod model;
+mod multiplicity;
+mod pairing;
+mod power;
+mod questions;
+mod signflip;
+mod steadiness;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use schema::{Bytes, Campaign, CampaignState, Fabric, Metric, Purpose, SCHEMA_VERSION};
+
+pub use model::*;
+use pairing::{Place, Runs, Subject};
+use questions::Question;
+pub use steadiness::level as interval_level;
+
+/// How sure to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CompareOptions {
+    /// Significance level of all tests, after correction for their number.
+    pub alpha: f64,
+    /// No verdict with fewer pairs than this.
+    pub min_pairs: u32,
+}
+
+impl Default for CompareOptions {
+    fn default() -> Self {
+        CompareOptions { alpha: 0.05, min_pairs: 6 }
+    }
+}
+
+/// Pairs below which a campaign with this many gates can't find anything, whatever it measures.
+pub fn fewest_pairs(gates: u32, options: &CompareOptions) -> u32 {
+    options.min_pairs.max(signflip::fewest_pairs(options.alpha / f64::from(gates.max(1))))
+}
+
+/// Compares every candidate with the baseline.
+pub fn compare(campaign: &Campaign, options: &CompareOptions) -> Comparison {
+    let runs = Runs::of(campaign);
+    let baseline = questions::baseline(campaign);
+    let questions = baseline.map_or_else(Vec::new, |baseline| questions::questions(campaign, baseline));
+    let baseline = baseline.map_or_else(String::new, |baseline| baseline.name.clone());
+    let bench = Bench { campaign, options, runs: &runs, baseline: &baseline };
+    let cells = bench.judge(&questions, bench.fill(&questions));
+    let verdict = verdict::of_campaign(cells.iter().filter(|cell| cell.gated).map(|cell| &cell.verdict));
+    Comparison {
+        schema_version: SCHEMA_VERSION,
+        campaign_id: campaign.id,
+        scenario: campaign.scenario.clone(),
+        question: campaign.question.clone(),
+        simulated: simulated(campaign),
+        finished: campaign.state == CampaignState::Finished,
+        alpha: options.alpha,
+        verdict,
+        cells: cells.into_iter().filter(|cell| cell.gated || !cell.pairs.is_empty()).collect(),
+        unusable: runs.unusable().cloned().collect(),
+        baseline,
+    }
+}
+
+fn simulated(campaign: &Campaign) -> Vec<String> {
+    let mut labels = Vec::new();
+    for run in campaign.runs.iter().filter(|run| run.record.fabric == Fabric::Soft) {
+        if !labels.contains(&run.record.fabric_label) {
+            labels.push(run.record.fabric_label.clone());
+        }
+    }
+    labels
+}
+
+/// What all cells of a campaign share.
+struct Bench<'c> {
+    campaign: &'c Campaign,
+    options: &'c CompareOptions,
+    runs: &'c Runs<'c>,
+    baseline: &'c str,
+}
+
+impl Bench<'_> {
+    /// Every cell with its pairs and effects, not yet corrected for their number and not yet judged.
+    fn fill(&self, questions: &[Question<'_>]) -> Vec<Cell> {
+        let mut cells: Vec<Cell> = questions.iter().map(|question| self.cell(question)).collect();
+        correct(&mut cells, true, multiplicity::holm);
+        correct(&mut cells, false, multiplicity::benjamini_hochberg);
+        correct_controls(&mut cells);
+        cells
+    }
+
+    fn judge(&self, questions: &[Question<'_>], mut cells: Vec<Cell>) -> Vec<Cell> {
+        let gates = cells.iter().filter(|cell| cell.gated).count() as u32;
+        for (question, cell) in questions.iter().zip(&mut cells).filter(|(question, _)| question.gated) {
+            let places = self.places(question);
+            let evidence = verdict::Evidence {
+                options: self.options,
+                gates,
+                losses: places.iter().flat_map(|place| self.runs.losses(*place)).collect(),
+                beyond: self.samples_beyond(question, &places),
+            };
+            cell.verdict = verdict::of(cell, &evidence);
+        }
+        cells
+    }
+
+    /// Baseline, candidate, control.
+    fn places<'q>(&'q self, question: &Question<'q>) -> [Place<'q>; 3] {
+        let place = |variant, purpose| Place { workload: &question.workload.name, variant, purpose };
+        [
+            place(self.baseline, Purpose::Measure),
+            place(&question.candidate.name, Purpose::Measure),
+            place(self.baseline, Purpose::Control),
+        ]
+    }
+
+    fn cell(&self, question: &Question<'_>) -> Cell {
+        let [baseline, candidate, control] = self.places(question);
+        let subject = Subject { msg_bytes: question.msg_bytes, metric: question.metric };
+        let (pairs, dropped) = self.runs.pairs(baseline, candidate, subject);
+        let (controls, _) = self.runs.pairs(baseline, control, subject);
+        let effect = |pairs: &[Pair]| {
+            let direction = question.metric.direction();
+            effect::of(pairs, direction, self.options.alpha, self.campaign.design.seed)
+        };
+        Cell {
+            workload: question.workload.name.clone(),
+            test: question.test,
+            msg_bytes: question.msg_bytes,
+            candidate: question.candidate.name.clone(),
+            metric: question.metric,
+            gated: question.gated,
+            margin: question.margin,
+            verdict: Verdict::Exploratory,
+            effect: effect(&pairs),
+            control: effect(&controls),
+            baseline: effect::spread(pairs.iter().map(|pair| pair.baseline)),
+            candidate_runs: effect::spread(pairs.iter().map(|pair| pair.candidate)),
+            flags: self.flags([baseline, candidate], question.msg_bytes, &pairs),
+            pairs,
+            dropped,
+        }
+    }
+
+    fn flags(&self, sides: [Place<'_>; 2], msg_bytes: Bytes, pairs: &[Pair]) -> Vec<Flag> {
+        let drifting = || {
+            let points = sides.into_iter().flat_map(|side| self.runs.points(side, msg_bytes));
+            points.filter_map(steadiness::drifts)
+        };
+        let runs = drifting().filter(|drifts| *drifts).count() as u32;
+        let ln_ratios: Vec<f64> = pairs.iter().map(|pair| pair.ln_ratio).collect();
+        let drift = (runs > 0).then(|| Flag::NotStationary { runs, of: drifting().count() as u32 });
+        let enough = pairs.len() >= self.options.min_pairs as usize;
+        let depends = enough.then(|| steadiness::autocorrelation(&ln_ratios)).flatten();
+        drift.into_iter().chain(depends.map(|r| Flag::Autocorrelated { r })).collect()
+    }
+
+    /// Samples beyond the quantile in the run that has fewest.
+    fn samples_beyond(&self, question: &Question<'_>, places: &[Place<'_>]) -> Option<f64> {
+        let quantile = question.metric.quantile()?;
+        places
+            .iter()
+            .flat_map(|place| self.runs.points(*place, question.msg_bytes))
+            .map(|point| point.latency_ns.count as f64 * (1.0 - quantile))
+            .min_by(f64::total_cmp)
+    }
+}
+
+/// Corrects the p-values of the gates, or of the other cells, for their number.
+fn correct(cells: &mut [Cell], gated: bool, correction: fn(&[f64]) -> Vec<f64>) {
+    let family = || cells.iter().filter(|cell| cell.gated == gated).filter_map(|cell| cell.effect);
+    let corrected = correction(&family().map(|effect| effect.p).collect::<Vec<_>>());
+    let effects = cells.iter_mut().filter(|cell| cell.gated == gated).filter_map(|cell| cell.effect.as_mut());
+    for (effect, p) in effects.zip(corrected) {
+        effect.p_adjusted = p;
+    }
+}
+
+/// Corrects the controls of the gates for their number: at 5 % each, twenty sound controls would nearly always hold one
+/// that looks broken. Candidates share a control, which counts once.
+fn correct_controls(cells: &mut [Cell]) {
+    let key = |cell: &Cell| (cell.workload.clone(), cell.msg_bytes, cell.metric);
+    let controls: BTreeMap<(String, Bytes, Metric), f64> = cells
+        .iter()
+        .filter(|cell| cell.gated)
+        .filter_map(|cell| Some((key(cell), cell.control?.p)))
+        .collect();
+    let corrected = multiplicity::holm(&controls.values().copied().collect::<Vec<_>>());
+    let corrected: BTreeMap<_, _> = controls.into_keys().zip(corrected).collect();
+    for cell in cells {
+        let p = corrected.get(&key(cell)).copied();
+        if let (Some(control), Some(p)) = (&mut cell.control, p) {
+            control.p_adjusted = p;
+        }
+    }
+}

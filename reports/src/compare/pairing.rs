@@ -1,0 +1,202 @@
+//! Finds the two runs of a pair, and says of every block that has none which run is missing and why.
+
+use std::collections::{BTreeMap, HashMap};
+
+use schema::{Bytes, Campaign, CampaignRun, Metric, Outcome, Point, Purpose};
+
+use super::{
+    bound,
+    model::{DroppedPair, Pair, Unusable, UnusableRun},
+};
+
+/// The runs of a campaign by what they are.
+pub(super) struct Runs<'c> {
+    by_place: HashMap<(&'c str, &'c str, Purpose, u32), &'c CampaignRun>,
+    unusable: BTreeMap<u32, UnusableRun>,
+    blocks: u32,
+}
+
+/// One side of a comparison: a variant of a workload, in pairs or as control.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// Workload name.
+    pub(super) workload: &'a str,
+    /// Variant name.
+    pub(super) variant: &'a str,
+    /// Pair or control.
+    pub(super) purpose: Purpose,
+}
+
+/// What a pair compares.
+#[derive(Clone, Copy)]
+pub(super) struct Subject {
+    /// Message size.
+    pub(super) msg_bytes: Bytes,
+    /// The number.
+    pub(super) metric: Metric,
+}
+
+impl<'c> Runs<'c> {
+    /// Sorts the runs of a campaign. Of two runs in one place, as after a resumed campaign, the later one counts.
+    pub(super) fn of(campaign: &'c Campaign) -> Self {
+        let mut runs =
+            Runs { by_place: HashMap::new(), unusable: BTreeMap::new(), blocks: campaign.design.blocks };
+        for run in &campaign.runs {
+            runs.by_place.insert((&run.workload, &run.variant, run.purpose, run.block), run);
+            runs.unusable.extend(why_unusable(run).map(|why| (run.sequence, why)));
+            runs.blocks = runs.blocks.max(run.block + 1);
+        }
+        runs
+    }
+
+    /// Runs that count for nothing, in time order.
+    pub(super) fn unusable(&self) -> impl Iterator<Item = &UnusableRun> {
+        self.unusable.values()
+    }
+
+    /// The points of a side at a size, of every usable run.
+    pub(super) fn points<'a>(
+        &'a self,
+        place: Place<'a>,
+        msg_bytes: Bytes,
+    ) -> impl Iterator<Item = &'c Point> + use<'a, 'c> {
+        (0..self.blocks)
+            .filter_map(move |block| self.usable(place, block).ok())
+            .filter_map(move |run| point(run, msg_bytes))
+    }
+
+    /// The reasons for which runs of a side count for nothing.
+    pub(super) fn losses<'a>(&'a self, place: Place<'a>) -> impl Iterator<Item = Unusable> + use<'a, 'c> {
+        (0..self.blocks)
+            .filter_map(move |block| self.by_place.get(&key(place, block)))
+            .filter_map(|run| self.unusable.get(&run.sequence))
+            .map(|unusable| unusable.kind)
+    }
+
+    /// The pairs of two sides, and the blocks that have none.
+    pub(super) fn pairs(
+        &self,
+        baseline: Place<'_>,
+        other: Place<'_>,
+        subject: Subject,
+    ) -> (Vec<Pair>, Vec<DroppedPair>) {
+        let (mut pairs, mut dropped) = (Vec::new(), Vec::new());
+        for block in 0..self.blocks {
+            match self.pair(baseline, other, subject, block) {
+                Ok(pair) => pairs.push(pair),
+                Err(reason) => dropped.push(DroppedPair { block, reason }),
+            }
+        }
+        (pairs, dropped)
+    }
+
+    fn pair(
+        &self,
+        baseline: Place<'_>,
+        other: Place<'_>,
+        subject: Subject,
+        block: u32,
+    ) -> Result<Pair, String> {
+        let baseline = self.number(baseline, subject, block)?;
+        let candidate = self.number(other, subject, block)?;
+        Ok(Pair { block, baseline, candidate, ln_ratio: (candidate / baseline).ln() })
+    }
+
+    fn number(&self, place: Place<'_>, subject: Subject, block: u32) -> Result<f64, String> {
+        let run = self.usable(place, block)?;
+        let name = || format!("run {} ({})", run.sequence, run.variant);
+        let point = point(run, subject.msg_bytes)
+            .ok_or_else(|| format!("{} has no point at {}", name(), subject.msg_bytes))?;
+        match subject.metric.of(point) {
+            Some(number) if number > 0.0 && number.is_finite() => Ok(number),
+            Some(number) => Err(format!("{} says {} {number}", name(), subject.metric)),
+            None => Err(format!("{} has too few samples for {}", name(), subject.metric)),
+        }
+    }
+
+    fn usable(&self, place: Place<'_>, block: u32) -> Result<&'c CampaignRun, String> {
+        let run = self.by_place.get(&key(place, block)).ok_or_else(|| {
+            let control = if place.purpose == Purpose::Control { " as control" } else { "" };
+            format!("{}{control} has not run", place.variant)
+        })?;
+        match self.unusable.get(&run.sequence) {
+            None => Ok(run),
+            Some(why) => Err(format!("run {} ({}) {}", run.sequence, run.variant, why.kind)),
+        }
+    }
+}
+
+fn key<'a>(place: Place<'a>, block: u32) -> (&'a str, &'a str, Purpose, u32) {
+    (place.workload, place.variant, place.purpose, block)
+}
+
+fn point(run: &CampaignRun, msg_bytes: Bytes) -> Option<&Point> {
+    run.record.points.iter().find(|point| point.msg_bytes == msg_bytes)
+}
+
+fn why_unusable(run: &CampaignRun) -> Option<UnusableRun> {
+    let (kind, reason) = match &run.record.outcome {
+        Outcome::Completed => (Unusable::Invalid, bound::broken(&run.record)?),
+        Outcome::Skipped { reason } => (Unusable::Skipped, reason.clone()),
+        failed @ Outcome::Failed { .. } => (Unusable::Failed, failed.to_string()),
+    };
+    Some(UnusableRun {
+        sequence: run.sequence,
+        block: run.block,
+        workload: run.workload.clone(),
+        variant: run.variant.clone(),
+        control: run.purpose == Purpose::Control,
+        kind,
+        reason,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sample, fail};
+    use pretty_assertions::assert_eq;
+
+    const SUBJECT: Subject = Subject { msg_bytes: Bytes(65_536), metric: Metric::Bandwidth };
+
+    fn place(variant: &str) -> Place<'_> {
+        Place { workload: "write", variant, purpose: Purpose::Measure }
+    }
+
+    #[test]
+    fn pairs_are_of_the_same_block() {
+        let campaign = Sample::default().campaign();
+        let (pairs, dropped) = Runs::of(&campaign).pairs(place("base"), place("deep"), SUBJECT);
+        assert_eq!(dropped, []);
+        for pair in pairs {
+            let number = |variant: &str| {
+                let run = campaign.runs.iter().find(|run| {
+                    run.block == pair.block && run.variant == variant && run.purpose == Purpose::Measure
+                });
+                run.unwrap().record.points[0].bandwidth_bits_per_sec.unwrap()
+            };
+            assert_eq!((pair.baseline, pair.candidate), (number("base"), number("deep")));
+        }
+    }
+
+    #[test]
+    fn a_failed_run_takes_its_pair_with_it_and_is_named() {
+        let mut campaign = Sample::default().campaign();
+        let lost = campaign.runs.iter().position(|run| run.block == 3 && run.variant == "deep").unwrap();
+        fail(&mut campaign.runs[lost]);
+        let runs = Runs::of(&campaign);
+        let (pairs, dropped) = runs.pairs(place("base"), place("deep"), SUBJECT);
+        assert_eq!((pairs.len(), dropped.len(), dropped[0].block), (9, 1, 3));
+        assert_eq!(dropped[0].reason, format!("run {} (deep) failed", campaign.runs[lost].sequence));
+        assert_eq!(runs.unusable().count(), 1);
+    }
+
+    #[test]
+    fn a_campaign_cut_short_lacks_the_blocks_not_yet_run() {
+        let mut campaign = Sample::default().campaign();
+        campaign.runs.retain(|run| run.block < 7);
+        let (pairs, dropped) = Runs::of(&campaign).pairs(place("base"), place("deep"), SUBJECT);
+        assert_eq!((pairs.len(), dropped.len()), (7, 3));
+        assert_eq!(dropped[0].reason, "base has not run");
+    }
+}

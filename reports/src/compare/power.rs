@@ -1,0 +1,122 @@
+//! How many pairs it takes: the power of the paired t-test and of the equivalence test.
+//!
+//! Both are integrals over the distribution of the estimated standard deviation, done by Simpson's rule. Checked against
+//! the simulated table in the tests.
+
+use statrs::{
+    distribution::{ContinuousCDF, Normal, StudentsT},
+    function::gamma::ln_gamma,
+};
+
+/// Chance to find an effect that is there which a number of pairs must give.
+pub(super) const POWER: f64 = 0.8;
+/// Above this many pairs no number is named: it would not be run.
+pub(super) const MOST_PAIRS: u32 = 10_000;
+
+/// Pairs with which a two-sided paired t-test at `alpha` finds an effect of `effect_in_sd` standard deviations of the
+/// paired log-ratio with probability `power`.
+pub(super) fn pairs_to_detect(effect_in_sd: f64, alpha: f64, power: f64) -> Option<u32> {
+    fewest(|n| {
+        let t = t_quantile(n, alpha / 2.0);
+        let shift = effect_in_sd * f64::from(n).sqrt();
+        over_estimated_sd(n, |s| phi(shift - t * s) + phi(-shift - t * s)) >= power
+    })
+}
+
+/// Pairs with which two one-sided tests at `alpha` show a true effect of nothing to lie within `margin_in_sd`.
+pub(super) fn pairs_to_show_equivalence(margin_in_sd: f64, alpha: f64, power: f64) -> Option<u32> {
+    fewest(|n| {
+        let t = t_quantile(n, alpha);
+        let margin = margin_in_sd * f64::from(n).sqrt();
+        over_estimated_sd(n, |s| (2.0 * phi(margin - t * s) - 1.0).max(0.0)) >= power
+    })
+}
+
+/// Upper quantile of Student's t for n pairs.
+pub(super) fn t_quantile(pairs: u32, upper_tail: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, f64::from(pairs - 1))
+        .expect("two pairs or more leave a degree of freedom")
+        .inverse_cdf(1.0 - upper_tail)
+}
+
+/// The smallest n in 2..=MOST_PAIRS that is enough; power grows with n, so halving finds it.
+fn fewest(enough: impl Fn(u32) -> bool) -> Option<u32> {
+    let (mut low, mut high) = (2, MOST_PAIRS);
+    if !enough(high) {
+        return None;
+    }
+    while low < high {
+        let middle = (low + high) / 2;
+        if enough(middle) { high = middle } else { low = middle + 1 }
+    }
+    Some(high)
+}
+
+/// Expectation of `f(s)`, s being the estimated over the true standard deviation of n values.
+fn over_estimated_sd(pairs: u32, f: impl Fn(f64) -> f64) -> f64 {
+    const STEPS: u32 = 400;
+    let freedom = f64::from(pairs - 1);
+    let half = freedom / 2.0;
+    let ln_scale = std::f64::consts::LN_2 + half * half.ln() - ln_gamma(half);
+    let density = |s: f64| (ln_scale + (freedom - 1.0) * s.ln() - half * s * s).exp();
+    let reach = 8.0 / (2.0 * freedom).sqrt();
+    let (from, to) = ((1.0 - reach).max(1e-9), 1.0 + reach);
+    let step = (to - from) / f64::from(STEPS);
+    let sum: f64 = (0..=STEPS)
+        .map(|i| {
+            let weight = match i {
+                0 | STEPS => 1.0,
+                odd if odd % 2 == 1 => 4.0,
+                _ => 2.0,
+            };
+            let s = from + step * f64::from(i);
+            weight * density(s) * f(s)
+        })
+        .sum();
+    sum * step / 3.0
+}
+
+fn phi(z: f64) -> f64 {
+    Normal::standard().cdf(z)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_to_detect_agree_with_the_simulated_table() {
+        for (effect, at_80, at_90) in [(0.5, 34, 44), (0.75, 16, 21), (1.0, 10, 13), (1.5, 6, 7), (2.0, 5, 5)]
+        {
+            assert_eq!(pairs_to_detect(effect, 0.05, 0.8), Some(at_80), "{effect}");
+            assert_eq!(pairs_to_detect(effect, 0.05, 0.9), Some(at_90), "{effect}");
+        }
+    }
+
+    #[test]
+    fn pairs_to_show_equivalence_agree_with_the_simulated_table() {
+        for (margin, at_80, at_90) in [(0.5, 36, 45), (0.75, 17, 21), (1.0, 11, 13), (1.5, 6, 7), (2.0, 4, 5)]
+        {
+            assert_eq!(pairs_to_show_equivalence(margin, 0.05, 0.8), Some(at_80), "{margin}");
+            assert_eq!(pairs_to_show_equivalence(margin, 0.05, 0.9), Some(at_90), "{margin}");
+        }
+    }
+
+    #[test]
+    fn what_would_never_be_run_has_no_number() {
+        assert_eq!(pairs_to_detect(0.001, 0.05, POWER), None);
+    }
+
+    #[test]
+    fn t_quantiles_agree_with_scipy() {
+        // scipy.stats.t.ppf(0.975, [1, 5, 9, 29])
+        for (pairs, t) in [
+            (2, 12.706204736174694),
+            (6, 2.5705818356363146),
+            (10, 2.262157162798205),
+            (30, 2.0452296421327034),
+        ] {
+            assert!((t_quantile(pairs, 0.025) / t - 1.0).abs() < 1e-9, "{pairs}");
+        }
+    }
+}

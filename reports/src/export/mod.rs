@@ -1,0 +1,7 @@
+//! The measurements themselves, in forms other tools read.
+
+mod csv;
+mod hlog;
+
+pub use csv::csv;
+pub use hlog::{HlogError, hlog};

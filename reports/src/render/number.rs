@@ -1,0 +1,134 @@
+//! Numbers as people read them: with their unit, and never finer than they were measured.
+//!
+//! Histograms keep 0.1 %, so three significant digits are all there is; a change in percent has one decimal.
+
+use schema::Metric;
+
+/// A value of a metric: `12.3 Gb/s`, `1.99 us`.
+pub(super) fn value(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::Bandwidth => {
+            scaled(value, &[(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")])
+        }
+        Metric::MessageRate => scaled(value, &[(1e6, "M msg/s"), (1e3, "k msg/s"), (1.0, "msg/s")]),
+        _ => nanos(value),
+    }
+}
+
+/// A span of time given in ns.
+pub(super) fn nanos(ns: f64) -> String {
+    scaled(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")])
+}
+
+/// In the largest unit in which three digits leave a whole part.
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    let rounded = to_three_digits(value);
+    let fits = units.iter().find(|(unit, _)| rounded.abs() >= *unit).or(units.last());
+    fits.map_or_else(String::new, |(unit, name)| format!("{} {name}", three_digits(rounded / unit)))
+}
+
+fn to_three_digits(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let step = 10f64.powi(value.abs().log10().floor() as i32 - 2);
+    (value / step).round() * step
+}
+
+/// Three significant digits.
+pub(super) fn three_digits(value: f64) -> String {
+    let rounded = to_three_digits(value);
+    let whole_digits = if rounded == 0.0 { 1 } else { rounded.abs().log10().floor() as i32 + 1 };
+    let decimals = (3 - whole_digits).clamp(0, 6) as usize;
+    format!("{rounded:.decimals$}")
+}
+
+/// A change with its sign: `+12.3%`, `-0.4%`, `+1,230%`.
+pub(super) fn change(share: f64) -> String {
+    let text = percent(share.abs());
+    let nothing = text.bytes().all(|c| !c.is_ascii_digit() || c == b'0');
+    let sign = if nothing {
+        ""
+    } else if share < 0.0 {
+        "\u{2212}"
+    } else {
+        "+"
+    };
+    format!("{sign}{text}")
+}
+
+/// A share without a sign: `12.3%`.
+pub(super) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 99.95 {
+        return format!("{percent:.1}%");
+    }
+    format!("{}%", grouped(to_three_digits(percent).round() as u64))
+}
+
+/// A margin, as it was written: `2%`, `0.5%`.
+pub(super) fn margin(share: f64) -> String {
+    let text = format!("{:.2}", share * 100.0);
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A p-value to two digits.
+pub(super) fn p_value(p: f64) -> String {
+    match p {
+        p if p < 0.0001 => "< 0.0001".to_owned(),
+        p if p < 0.001 => format!("{p:.4}"),
+        p if p < 0.1 => format!("{p:.3}"),
+        p => format!("{p:.2}"),
+    }
+}
+
+/// With commas between groups of three digits.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 pair`, `2 pairs`.
+pub(super) fn counted(count: u32, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn values_have_three_digits_and_a_unit() {
+        assert_eq!(value(Metric::Bandwidth, 98_765_432_100.0), "98.8 Gb/s");
+        assert_eq!(value(Metric::Bandwidth, 999_600_000.0), "1.00 Gb/s");
+        assert_eq!(value(Metric::P50, 1_994.0), "1.99 us");
+        assert_eq!(value(Metric::P99, 87.0), "87.0 ns");
+        assert_eq!(value(Metric::MessageRate, 1_234_567.0), "1.23 M msg/s");
+    }
+
+    #[test]
+    fn changes_have_a_sign_unless_they_are_nothing() {
+        assert_eq!(change(0.1234), "+12.3%");
+        assert_eq!(change(-0.004), "\u{2212}0.4%");
+        assert_eq!(change(-0.0003), "0.0%");
+        assert_eq!(change(0.9999), "+100%");
+        assert_eq!(change(98.76), "+9,880%");
+        assert_eq!((margin(0.02), margin(0.005), margin(0.1)), ("2%".into(), "0.5%".into(), "10%".into()));
+    }
+
+    proptest! {
+        #[test]
+        fn three_digits_are_within_half_a_percent(value in 0.01f64..999.0) {
+            let printed: f64 = three_digits(value).parse().unwrap();
+            prop_assert!((printed / value - 1.0).abs() <= 0.00501, "{} {}", printed, value);
+        }
+    }
+}

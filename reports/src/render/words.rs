@@ -1,0 +1,125 @@
+//! The words for verdicts, metrics and doubts: the same in every view.
+
+use schema::{Metric, Test};
+
+use crate::compare::{CampaignVerdict, Cell, ControlFailure, Doubt, Flag, Verdict};
+
+use super::number;
+
+/// The verdict of a campaign in one word or two.
+pub(super) fn campaign_verdict(verdict: CampaignVerdict) -> &'static str {
+    match verdict {
+        CampaignVerdict::CouldNotRun => "Could not run",
+        CampaignVerdict::Invalid => "Invalid",
+        CampaignVerdict::Unstable => "Unstable",
+        CampaignVerdict::Regressed => "Regressed",
+        CampaignVerdict::Inconclusive => "Inconclusive",
+        CampaignVerdict::Improved => "Improved",
+        CampaignVerdict::Negligible => "Negligible",
+        CampaignVerdict::Equivalent => "Equivalent",
+    }
+}
+
+/// The verdict of a cell in one word or two.
+pub(super) fn verdict(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::CouldNotRun => "Could not run",
+        Verdict::Invalid => "Invalid",
+        Verdict::Unstable { .. } => "Unstable",
+        Verdict::Regressed => "Regressed",
+        Verdict::Inconclusive { .. } => "Inconclusive",
+        Verdict::Improved => "Improved",
+        Verdict::Negligible => "Negligible",
+        Verdict::Equivalent => "Equivalent",
+        Verdict::Exploratory => "Not a gate",
+    }
+}
+
+/// What a metric is called in a sentence.
+pub(super) fn metric(metric: Metric, test: Test) -> String {
+    match (metric, test) {
+        (Metric::Bandwidth, _) => "bandwidth".into(),
+        (Metric::MessageRate, _) => "message rate".into(),
+        (quantile, Test::Latency) => format!("{quantile} latency"),
+        (quantile, Test::Bandwidth) => format!("{quantile} latency under load"),
+    }
+}
+
+/// What a cell is about: `bandwidth of write at 64Ki`.
+pub(super) fn subject(cell: &Cell) -> String {
+    format!("{} of {} at {}", metric(cell.metric, cell.test), cell.workload, cell.msg_bytes)
+}
+
+/// What stands behind a verdict beside the numbers; empty when they say it all.
+pub(super) fn remark(cell: &Cell) -> String {
+    match &cell.verdict {
+        Verdict::Inconclusive { doubt, pairs_needed } => {
+            let doubt = self::doubt(doubt);
+            match (settles(cell, *pairs_needed), doubt.is_empty()) {
+                (None, _) => doubt,
+                (Some(settles), true) => settles,
+                (Some(settles), false) => format!("{doubt}; {settles}"),
+            }
+        }
+        Verdict::Unstable { control } => control_failure(cell, *control),
+        Verdict::Invalid => "it rests on a run that is physically impossible".into(),
+        Verdict::CouldNotRun => "no pair is usable: its runs failed or were skipped".into(),
+        _ => String::new(),
+    }
+}
+
+fn settles(cell: &Cell, pairs_needed: Option<u32>) -> Option<String> {
+    let wide = matches!(cell.verdict, Verdict::Inconclusive { doubt: Doubt::WideInterval, .. });
+    match pairs_needed {
+        Some(pairs) if wide => Some(format!("about {} would settle it", number::counted(pairs, "pair"))),
+        Some(pairs) => Some(format!("it takes {} or more", number::counted(pairs, "pair"))),
+        None if wide => {
+            Some("no practical number of pairs would settle it: lower the noise or widen the margin".into())
+        }
+        None => None,
+    }
+}
+
+fn doubt(doubt: &Doubt) -> String {
+    match doubt {
+        Doubt::TooFewPairs { have, .. } => format!("only {}", number::counted(*have, "usable pair")),
+        Doubt::TooFewControls { have, .. } => format!("only {}", number::counted(*have, "usable A/A pair")),
+        Doubt::WideInterval => "the interval reaches across the margin".into(),
+        Doubt::TooFewSamples { beyond, least } => format!(
+            "only {} samples of a run lie beyond the quantile, {least} are needed: measure longer",
+            number::three_digits(*beyond)
+        ),
+        Doubt::NeverGated => "p99.99 is reported, never gated".into(),
+    }
+}
+
+fn control_failure(cell: &Cell, failure: ControlFailure) -> String {
+    let Some(control) = &cell.control else { return String::new() };
+    let change = number::change(control.change);
+    match failure {
+        ControlFailure::Significant => {
+            let p = number::p_value(control.p_adjusted);
+            format!("the baseline differs from itself by {change} (p {p}) in the A/A control")
+        }
+        ControlFailure::TooFarApart => {
+            let half = number::margin(cell.margin / 2.0);
+            format!(
+                "the baseline differs from itself by {change} in the A/A control, more than half the margin ({half})"
+            )
+        }
+    }
+}
+
+/// A flag in a sentence.
+pub(super) fn flag(flag: Flag) -> String {
+    match flag {
+        Flag::NotStationary { runs, of } => {
+            format!("{runs} of {of} runs drifted by more than 5% between their first and last third")
+        }
+        Flag::Autocorrelated { r } => {
+            format!(
+                "successive pairs depend on each other (lag-1 autocorrelation {r:.2}): the interval is too narrow"
+            )
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! A synthetic campaign with a known answer, for tests and benches. Seeded: the same sample is the same campaign.
+//!
+//! The latency of a run is a log-normal curve with a slow tail, laid down quantile by quantile and scaled by what the variant
+//! does and by noise from run to run; the bandwidth is that of a link with a fixed cost per message.
+
+use std::{collections::BTreeMap, f64::consts::LN_2};
+
+use rand::{Rng, SeedableRng, seq::SliceRandom};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use schema::{
+    BitsPerSec, Bytes, Campaign, CampaignRun, CampaignState, Design, EncodedHistogram, Fabric, Gate,
+    HostFacts, LatencyKind, LatencySummary, Nanos, Op, Outcome, Point, Purpose, Role, RunRecord, RunSpec,
+    SCHEMA_VERSION, Side, SideRecord, Stage, Test, Variant, Workload,
+    histogram::new_latency_histogram,
+    record::{
+        ClockRecord, DataCheck, DeviceRecord, Granted, Interval, NoiseFloor, PlacementRecord, Versions,
+    },
+};
+
+/// 2026-11-30 00:00 UTC, ms.
+const STARTED_AT_UNIX_MS: u64 = 1_795_996_800_000;
+
+/// What is put into a campaign.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    /// What the only workload measures; it is called `write`.
+    pub test: Test,
+    /// Message sizes.
+    pub sizes: Vec<Bytes>,
+    /// Candidates: the name, and the factor on bandwidth, or the divisor of latency.
+    pub candidates: Vec<(&'static str, f64)>,
+    /// Blocks.
+    pub blocks: u32,
+    /// Standard deviation from run to run, of ln.
+    pub noise: f64,
+    /// Factor on the control runs: 1 is a sound campaign.
+    pub control: f64,
+    /// What decides.
+    pub gates: Vec<Gate>,
+    /// Distinct latencies in a histogram; each stands for [`SAMPLES_EACH`] messages.
+    pub latencies: u32,
+    /// Seed of noise and order.
+    pub seed: u64,
+}
+
+/// Messages of each distinct latency.
+pub const SAMPLES_EACH: u64 = 50;
+
+impl Default for Sample {
+    /// A bandwidth campaign of ten blocks whose candidate, `deep`, is 50 % faster than the baseline, `base`.
+    fn default() -> Self {
+        Sample {
+            test: Test::Bandwidth,
+            sizes: vec![Bytes(65_536)],
+            candidates: vec![("deep", 1.5)],
+            blocks: 10,
+            noise: 0.004,
+            control: 1.0,
+            gates: Vec::new(),
+            latencies: 2_500,
+            seed: 1,
+        }
+    }
+}
+
+impl Sample {
+    /// Makes the campaign.
+    pub fn campaign(&self) -> Campaign {
+        let variants = self.variants();
+        let specs: BTreeMap<String, RunSpec> =
+            variants.iter().map(|variant| (variant.name.clone(), self.spec(&variant.name))).collect();
+        Campaign {
+            schema_version: SCHEMA_VERSION,
+            id: 7,
+            scenario: "sample".into(),
+            question: "Does a deeper send queue raise bandwidth?".into(),
+            scenario_toml: "question = \"Does a deeper send queue raise bandwidth?\"\n".into(),
+            started_at_unix_ms: STARTED_AT_UNIX_MS,
+            state: CampaignState::Finished,
+            runs: self.runs(&specs),
+            workloads: vec![Workload { name: "write".into(), specs }],
+            variants,
+            design: Design { blocks: self.blocks, seed: self.seed, cooldown_ns: Nanos(0) },
+            gates: self.gates.clone(),
+        }
+    }
+
+    fn variants(&self) -> Vec<Variant> {
+        let variant = |name: &str, role| Variant {
+            name: name.into(),
+            role,
+            settings: BTreeMap::from([("tx_depth".into(), self.spec(name).tx_depth.to_string())]),
+        };
+        let candidates = self.candidates.iter().map(|(name, _)| variant(name, Role::Candidate));
+        std::iter::once(variant("base", Role::Baseline)).chain(candidates).collect()
+    }
+
+    fn spec(&self, variant: &str) -> RunSpec {
+        let mut spec = RunSpec::new(self.test);
+        spec.msg_bytes = self.sizes.clone();
+        spec.soft_model =
+            Some("latency=2us,jitter=exponential:200ns,rate=100Gbps".parse().expect("a valid model"));
+        for side in [&mut spec.requester, &mut spec.responder] {
+            side.device = "soft".into();
+        }
+        let candidate = self.candidates.iter().position(|(name, _)| *name == variant);
+        if self.test == Test::Bandwidth {
+            spec.tx_depth = candidate.map_or(16, |index| 128 << index);
+        }
+        spec
+    }
+
+    fn runs(&self, specs: &BTreeMap<String, RunSpec>) -> Vec<CampaignRun> {
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut runs = Vec::new();
+        for block in 0..self.blocks {
+            let mut places = vec![("base", Purpose::Measure, 1.0), ("base", Purpose::Control, self.control)];
+            places.extend(self.candidates.iter().map(|(name, factor)| (*name, Purpose::Measure, *factor)));
+            places.shuffle(&mut random);
+            for (variant, purpose, factor) in places {
+                let sequence = runs.len() as u32;
+                let record = self.record(&specs[variant], factor, sequence, &mut random);
+                let (workload, variant) = ("write".to_owned(), variant.to_owned());
+                runs.push(CampaignRun { sequence, block, workload, variant, purpose, record });
+            }
+        }
+        runs
+    }
+
+    fn record(&self, spec: &RunSpec, factor: f64, sequence: u32, random: &mut ChaCha8Rng) -> RunRecord {
+        let started = STARTED_AT_UNIX_MS + 3_000 * u64::from(sequence);
+        let mut record = RunRecord::start(spec.clone(), Fabric::Soft, started, Outcome::Completed);
+        record.wall_ns = Nanos(2_600_000_000);
+        record.granted = Some(Granted {
+            path_mtu: 4096,
+            max_send_wr: spec.tx_depth,
+            max_inline_bytes: 0,
+            cq_entries: spec.tx_depth,
+            slots_per_qp: 1,
+            working_set_bytes: spec.msg_bytes.iter().copied().max().unwrap_or(Bytes(0)),
+        });
+        record.requester = Some(side(Side::Requester));
+        record.responder = Some(side(Side::Responder));
+        record.points = spec.msg_bytes.iter().map(|size| self.point(spec, *size, factor, random)).collect();
+        record
+    }
+
+    fn point(&self, spec: &RunSpec, msg_bytes: Bytes, factor: f64, random: &mut ChaCha8Rng) -> Point {
+        let noise: f64 = StandardNormal.sample(random);
+        let factor = factor * (self.noise * noise).exp();
+        let bits = msg_bytes.get() as f64 * 8.0;
+        // 3 us of cost beside the time on a 100 Gb/s wire, which `factor` shortens; half of it leaves room below the wire.
+        let rate = 0.5 * factor * bits / (3e-6 + bits / 100e9);
+        let median_ns =
+            (2_000.0 + bits / 100.0) / factor * if self.test == Test::Bandwidth { 8.0 } else { 1.0 };
+        let mut point = point_of_bandwidth(msg_bytes, rate);
+        point.histogram = histogram(self.latencies, median_ns);
+        let decoded = point.histogram.decode().expect("just encoded");
+        let kind = match self.test {
+            Test::Bandwidth => LatencyKind::PostToCompletion,
+            Test::Latency => LatencyKind::HalfRoundTrip,
+        };
+        point.latency_ns = LatencySummary::of(kind, &decoded).expect("not empty");
+        if spec.test == Test::Latency {
+            (point.test, point.bandwidth_bits_per_sec, point.messages_per_sec) = (Test::Latency, None, None);
+        }
+        for interval in &mut point.intervals {
+            let wobble = 1.0 + 0.01 * (random.random::<f64>() - 0.5);
+            interval.messages = (interval.messages as f64 * wobble) as u64;
+            interval.p50_ns = Some((median_ns * wobble) as u64);
+        }
+        point
+    }
+}
+
+/// A log-normal latency with a tail: one message in 500 takes ten times as long.
+fn histogram(latencies: u32, median_ns: f64) -> EncodedHistogram {
+    let mut histogram = new_latency_histogram();
+    for i in 0..latencies {
+        let q = (f64::from(i) + 0.5) / f64::from(latencies);
+        // The logistic curve is close to the normal one and has a closed form.
+        let body = (0.05 * LN_2.recip() * (q / (1.0 - q)).ln()).exp();
+        let tail = if q > 0.998 { 10.0 } else { 1.0 };
+        histogram.record_n((median_ns * body * tail) as u64, SAMPLES_EACH).expect("below a minute");
+    }
+    EncodedHistogram::encode(&histogram, 0)
+}
+
+/// A record with these points, otherwise plain, on a raw software NIC.
+pub fn record_of(points: Vec<Point>) -> RunRecord {
+    let mut record = RunRecord::start(RunSpec::new(Test::Bandwidth), Fabric::Soft, 0, Outcome::Completed);
+    record.points = points;
+    record
+}
+
+/// A point with this bandwidth, in twenty even intervals, with one latency sample.
+pub fn point_of_bandwidth(msg_bytes: Bytes, bits_per_sec: f64) -> Point {
+    let messages_per_sec = bits_per_sec / 8.0 / msg_bytes.get() as f64;
+    let mut one = new_latency_histogram();
+    one.record(1_000).expect("below a minute");
+    Point {
+        test: Test::Bandwidth,
+        op: Op::Write,
+        msg_bytes,
+        messages: (2.0 * messages_per_sec) as u64,
+        duration_ns: Nanos(2_000_000_000),
+        bandwidth_bits_per_sec: Some(bits_per_sec),
+        messages_per_sec: Some(messages_per_sec),
+        latency_ns: LatencySummary::of(LatencyKind::PostToCompletion, &one).expect("not empty"),
+        histogram: EncodedHistogram::encode(&one, 0),
+        completion_latency_ns: None,
+        completion_histogram: None,
+        intervals: (0..20).map(|i| interval(i, (messages_per_sec / 10.0) as u64)).collect(),
+        data_check: DataCheck { checked_bytes: msg_bytes, wrong_bytes: Bytes(0) },
+    }
+}
+
+/// The i-th interval of 100 ms.
+pub fn interval(i: usize, messages: u64) -> Interval {
+    Interval {
+        start_ns: Nanos(100_000_000 * i as u64),
+        duration_ns: Nanos(100_000_000),
+        messages,
+        p50_ns: None,
+        p99_ns: None,
+        max_ns: None,
+    }
+}
+
+/// One side on an ordinary host with the software NIC.
+pub fn side(side: Side) -> SideRecord {
+    let cpu = if side == Side::Requester { 2 } else { 3 };
+    let noise = NoiseFloor {
+        watched_ns: Nanos(50_000_000),
+        max_gap_ns: Nanos(12_400),
+        gaps_over_1us: 13,
+        stolen_share: 0.0004,
+    };
+    SideRecord {
+        side,
+        host: HostFacts {
+            hostname: "bench-a".into(),
+            kernel: "6.12.48".into(),
+            os: Some("Debian GNU/Linux 12 (bookworm)".into()),
+            cpu_model: Some("Example CPU 3.0 GHz".into()),
+            cpus_online: Some("0-7".into()),
+            cpus_allowed: Some("0-7".into()),
+            numa_nodes: Some("0-1".into()),
+            memory_bytes: Some(64 << 30),
+            virtualized: Some(false),
+            governor: Some("performance".into()),
+            ..HostFacts::default()
+        },
+        device: DeviceRecord {
+            name: "soft".into(),
+            port_num: 1,
+            link_layer: "Soft".into(),
+            active_mtu: 4096,
+            rate_bits_per_sec: Some(BitsPerSec(100_000_000_000)),
+            ..DeviceRecord::default()
+        },
+        gid: None,
+        gid_table: Vec::new(),
+        placement: PlacementRecord {
+            cpu_asked: "auto".into(),
+            cpu_pinned: Some(cpu),
+            cpu_reason: "first whole core of node 0 that takes no interrupts of the NIC".into(),
+            cpus_seen: vec![cpu],
+            memory_node_asked: "auto".into(),
+            memory_node_bound: Some(0),
+            pages_by_node: vec![(0, 32)],
+            page_bytes: 4096,
+            involuntary_switches: Some(0),
+            notes: Vec::new(),
+        },
+        clock: ClockRecord {
+            source: "tsc".into(),
+            tsc_refused: None,
+            ticks_per_sec: 3.0e9,
+            drift_ppm: Some(0.3),
+            overhead_ns: 8.1,
+            resolution_ns: 0.3,
+        },
+        noise_before: Some(noise.clone()),
+        noise_after: Some(noise),
+        versions: Versions {
+            verbs_bench: "0.1.0".into(),
+            binary_sha256: Some("9f".repeat(32)),
+            libibverbs: None,
+        },
+    }
+}
+
+/// Makes a run one that failed in the middle.
+pub fn fail(run: &mut CampaignRun) {
+    run.record.points.clear();
+    run.record.outcome = Outcome::Failed {
+        stage: Stage::Measure,
+        side: Side::Requester,
+        cause: "completion with status IBV_WC_RETRY_EXC_ERR: the peer did not answer".into(),
+        advice: "look at the responder's log and at the link".into(),
+    };
+}
