@@ -1,0 +1,129 @@
+//! What the two processes say to each other, in the order in which they say it.
+
+use schema::{Fabric, RunSpec, SideRecord, record::DataCheck};
+use serde::{Deserialize, Serialize};
+
+use crate::{fault::Fault, verbs::RemoteQp};
+
+/// Version of this conversation; both sides must have the same.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// First words of both sides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Always `verbs-bench`.
+    pub program: String,
+    /// [`PROTOCOL_VERSION`].
+    pub protocol_version: u32,
+    /// [`schema::SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Release, for the message when they differ.
+    pub release: String,
+    /// 32 random bytes, hex: makes every proof good for one connection.
+    pub nonce: String,
+    /// Whether this side holds a token.
+    pub has_token: bool,
+}
+
+/// What one side tells about itself before queue pairs are made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Party {
+    /// RDMA device or software NIC.
+    pub fabric: Fabric,
+    /// Link layer of its port.
+    pub link_layer: String,
+    /// Active MTU of its port, bytes.
+    pub active_mtu: u32,
+    /// Its GID; none where the port needs none.
+    pub gid: Option<[u8; 16]>,
+    /// Boot id of its kernel: equal means the same host.
+    pub boot_id: Option<String>,
+    /// The CPU its polling thread is pinned to.
+    pub cpu: Option<u32>,
+}
+
+/// Memory the peer may write to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Region {
+    /// Address of the first target byte, as the owner sees it.
+    pub addr: u64,
+    /// Bytes.
+    pub len: u64,
+    /// Remote key.
+    pub rkey: u32,
+}
+
+/// One side's queue pairs and target memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// Who.
+    pub party: Party,
+    /// Path MTU in bytes that both sides shall use.
+    pub path_mtu: u32,
+    /// One per QP, in order: QP i talks to QP i.
+    pub qps: Vec<RemoteQp>,
+    /// Where to write.
+    pub region: Region,
+}
+
+/// One frame.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "body", rename_all = "snake_case")]
+pub enum Message {
+    /// Both sides: versions and nonce.
+    Hello(Hello),
+    /// Both sides: HMAC over both nonces; empty without a token.
+    Proof(String),
+    /// Requester: the whole plan.
+    Plan(Box<(RunSpec, Party)>),
+    /// Responder, then requester: queue pairs and memory.
+    Offer(Box<Offer>),
+    /// Responder: its queue pairs are ready to send.
+    Connected,
+    /// Requester: zero the target; the next point has this index in `msg_bytes`.
+    Prepare(u32),
+    /// Responder: done.
+    Prepared,
+    /// Requester: every slot is written; check them.
+    Check,
+    /// Responder: what it found.
+    Checked(DataCheck),
+    /// Requester: the measurement starts now.
+    Start,
+    /// Responder: it is looking.
+    Started,
+    /// Requester: the measurement is over.
+    Stop,
+    /// Responder: it has stopped.
+    Stopped,
+    /// Requester: no more points.
+    Finish,
+    /// Responder: its side of the record.
+    Report(Box<SideRecord>),
+    /// Either: what went wrong on its side; the connection ends.
+    Fault(Fault),
+}
+
+impl Message {
+    /// Its name on the wire.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Message::Hello(_) => "hello",
+            Message::Proof(_) => "proof",
+            Message::Plan(_) => "plan",
+            Message::Offer(_) => "offer",
+            Message::Connected => "connected",
+            Message::Prepare(_) => "prepare",
+            Message::Prepared => "prepared",
+            Message::Check => "check",
+            Message::Checked(_) => "checked",
+            Message::Start => "start",
+            Message::Started => "started",
+            Message::Stop => "stop",
+            Message::Stopped => "stopped",
+            Message::Finish => "finish",
+            Message::Report(_) => "report",
+            Message::Fault(_) => "fault",
+        }
+    }
+}

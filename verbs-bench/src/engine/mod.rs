@@ -1,0 +1,29 @@
+//! The hot loops and what they write into. The loops are the same machine code on every NIC: they call `ibv_post_send` and
+//! `ibv_poll_cq` and know no device, no option and no peer. Choices are made before a loop starts; inside it there is no
+//! allocation, division, system call, lock or formatting, except in the `#[cold]` functions it leaves for.
+
+pub mod bandwidth;
+pub mod lane;
+pub mod latency;
+pub mod layout;
+pub mod pattern;
+pub mod recorder;
+mod trouble;
+pub mod watch;
+
+use crate::fault::Fault;
+
+/// Why a loop ended before its goal.
+#[derive(Debug)]
+pub enum Halt {
+    /// Something failed here.
+    Fault(Fault),
+    /// A message of the peer waits on the control connection: for a responder the end, for a requester a fault.
+    PeerSpoke,
+}
+
+impl From<Fault> for Halt {
+    fn from(fault: Fault) -> Self {
+        Halt::Fault(fault)
+    }
+}

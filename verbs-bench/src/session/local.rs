@@ -1,0 +1,100 @@
+//! The responder that `run` starts itself when no peer is given: this same program, on loopback, with a one-time token.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Signal, set_parent_process_death_signal};
+use schema::{Side, Stage};
+use serde::Deserialize;
+
+use crate::{
+    connect::auth::{Token, hex},
+    fault::Fault,
+};
+
+/// How long the responder may take to end by itself after the session.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Ends this process with the one that started it.
+pub fn exit_with_parent() {
+    if let Err(errno) = set_parent_process_death_signal(Some(Signal::KILL)) {
+        eprintln!("verbs-bench: --exit-with-parent: prctl: {errno}");
+    }
+}
+
+/// A responder child. Dropped, it is given a moment to end and then killed.
+pub struct LocalResponder {
+    child: Child,
+    address: String,
+    token: Token,
+}
+
+#[derive(Deserialize)]
+struct Listening {
+    listening: String,
+}
+
+impl LocalResponder {
+    /// Starts it and waits until it listens.
+    pub fn start() -> Result<Self, Fault> {
+        let failed = |what: String| Fault::new(Stage::Launch, Side::Responder, what);
+        let secret = hex(&rand::random::<[u8; 32]>());
+        let program = std::env::current_exe().map_err(|error| failed(format!("own program: {error}")))?;
+        let mut child = Command::new(program)
+            .args(["serve", "--listen", "127.0.0.1:0", "--sessions", "1", "--json", "--exit-with-parent"])
+            .args(["--token-file", "/dev/stdin"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| failed(format!("starting a responder: {error}")))?;
+        if let Some(mut stdin) = child.stdin.take() {
+            stdin.write_all(secret.as_bytes()).map_err(|error| failed(format!("handing over the token: {error}")))?;
+        }
+        let mut line = String::new();
+        let stdout = child.stdout.take().map(BufReader::new);
+        let read = stdout.map(|mut stdout| stdout.read_line(&mut line));
+        match (read, serde_json::from_str::<Listening>(&line)) {
+            (Some(Ok(_)), Ok(Listening { listening })) => {
+                let token = Token::new(&secret).map_err(failed)?;
+                Ok(LocalResponder { child, address: listening, token })
+            }
+            _ => {
+                let _ = child.kill();
+                let mut text = String::new();
+                if let Some(mut stderr) = child.stderr.take() {
+                    let _ = stderr.read_to_string(&mut text);
+                }
+                let _ = child.wait();
+                Err(failed(format!("the responder did not start: {}", text.trim())))
+            }
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Its one-time token.
+    pub fn token(&self) -> &Token {
+        &self.token
+    }
+}
+
+impl Drop for LocalResponder {
+    fn drop(&mut self) {
+        let start = Instant::now();
+        while start.elapsed() < FAREWELL {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

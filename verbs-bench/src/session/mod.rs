@@ -1,0 +1,28 @@
+//! One run from the first frame to the last: the straight line of each side.
+//!
+//! `requester` and `responder` are the two lines; `station` is what both have (a device, a place, a clock), `endpoint` what
+//! they connect, `preflight` what is refused before anything is created, `local` the responder that `run` starts itself.
+
+pub mod endpoint;
+pub mod local;
+pub mod preflight;
+pub mod requester;
+pub mod responder;
+pub mod station;
+
+/// Calls a block with the tick source a clock has chosen, so that the loops are compiled for each.
+macro_rules! with_ticks {
+    ($clock:expr, |$ticks:ident| $body:expr) => {
+        match $clock.source() {
+            $crate::clock::Source::Tsc => {
+                let $ticks = $crate::clock::Tsc;
+                $body
+            }
+            $crate::clock::Source::MonotonicRaw => {
+                let $ticks = $crate::clock::MonotonicRaw;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_ticks;

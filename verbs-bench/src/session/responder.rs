@@ -1,0 +1,282 @@
+//! The responder's line: greet, take the plan, open, take a place, connect, and do what each message asks until the end.
+//!
+//! It knows nothing about the test but what the plan says. Each session runs in a thread of its own, so that its pinning
+//! ends with it.
+
+use std::{
+    net::{IpAddr, TcpStream},
+    thread,
+    time::Duration,
+};
+
+use rustix::process::{Signal, getpid, kill_process};
+use schema::{Fabric, Nanos, RunSpec, Side, SideSpec, Stage, Stop, Test};
+
+use super::{
+    endpoint::Endpoint,
+    preflight,
+    station::{Placement, Station},
+    with_ticks,
+};
+use crate::{
+    connect::{
+        ConnectError, Frames, Message, Offer, Party,
+        auth::{self, Token},
+        socket,
+    },
+    engine::{Halt, pattern, recorder::Recorder, watch::Watch},
+    fault::{At, Fault},
+};
+
+const SIDE: Side = Side::Responder;
+/// The requester pins, calibrates and opens its device before it sends the plan.
+const PLAN_TIMEOUT: Duration = Duration::from_secs(9);
+/// Between two messages of a connected session, beside the time the measurement itself takes.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(20);
+/// A write whose completion the requester has seen may still be on its way into our memory for a moment.
+const LANDING: Duration = Duration::from_millis(200);
+
+/// How a connection ended that did not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum Ended {
+    /// No plan was accepted: a stranger, another release, a wrong token.
+    #[error("{0}")]
+    BeforePlan(ConnectError),
+    /// A session failed; the requester has been told, if it is still there.
+    #[error("{0}")]
+    InSession(Fault),
+}
+
+/// Serves one connection.
+pub fn serve(stream: TcpStream, token: Option<&Token>, own_device: Option<&str>) -> Result<(), Ended> {
+    thread::scope(|scope| {
+        let session = thread::Builder::new()
+            .name("responder".into())
+            .spawn_scoped(scope, || greet_and_serve(stream, token, own_device));
+        match session.map(thread::ScopedJoinHandle::join) {
+            Ok(Ok(ended)) => ended,
+            Ok(Err(_)) => Err(Ended::InSession(Fault::new(Stage::Setup, SIDE, "the session's thread panicked"))),
+            Err(error) => Err(Ended::InSession(Fault::new(Stage::Launch, SIDE, format!("starting a thread: {error}")))),
+        }
+    })
+}
+
+fn greet_and_serve(stream: TcpStream, token: Option<&Token>, own_device: Option<&str>) -> Result<(), Ended> {
+    let mut frames = Frames::new(stream);
+    let (spec, party) = greet(&mut frames, token).map_err(|error| {
+        // Whoever is there learns why; if nobody is, the error is reported here all the same.
+        let _ = frames.send(&Message::Fault(Fault::new(Stage::Handshake, SIDE, &error)));
+        Ended::BeforePlan(error)
+    })?;
+    let mut session = Session { spec, frames };
+    session.run(&party, own_device).map_err(|fault| {
+        if fault.side == SIDE {
+            let _ = session.frames.send(&Message::Fault(fault.clone()));
+        }
+        Ended::InSession(fault)
+    })
+}
+
+fn greet(frames: &mut Frames, token: Option<&Token>) -> Result<(RunSpec, Party), ConnectError> {
+    socket::prepare(frames.stream())?;
+    auth::greet_requester(frames, token)?;
+    match frames.receive("the plan", PLAN_TIMEOUT)? {
+        Message::Plan(plan) => Ok(*plan),
+        other => Err(ConnectError::OutOfTurn { awaited: "the plan", got: other.name() }),
+    }
+}
+
+/// The device of this side: what `serve` was started with wins over `auto`, and contradicts anything else.
+fn resolve_device(spec: &RunSpec, requester: Fabric, own: Option<&str>) -> Result<SideSpec, String> {
+    let mut side = spec.responder.clone();
+    match (own, side.device.as_str()) {
+        (Some(own), asked) if asked != "auto" && asked != own => {
+            return Err(format!(
+                "responder.device: the requester asks for `{asked}`, this responder was started with --device {own}"
+            ));
+        }
+        (Some(own), _) => side.device = own.to_owned(),
+        (None, "auto") if requester == Fabric::Soft => side.device = "soft".into(),
+        (None, _) => {}
+    }
+    let soft = side.device == "soft";
+    if soft != (requester == Fabric::Soft) {
+        return Err(format!(
+            "responder.device: the requester uses {}, this responder `{}`; they cannot talk to each other",
+            if requester == Fabric::Soft { "the software NIC" } else { "an RDMA device" },
+            side.device
+        ));
+    }
+    Ok(side)
+}
+
+struct Session {
+    spec: RunSpec,
+    frames: Frames,
+}
+
+impl Session {
+    fn run(&mut self, peer: &Party, own_device: Option<&str>) -> Result<(), Fault> {
+        let refused = |error: String| Fault::new(Stage::Preflight, SIDE, error);
+        if let Some(fault) = self.spec.faults().first() {
+            return Err(refused(fault.to_string()));
+        }
+        let side = resolve_device(&self.spec, peer.fabric, own_device).map_err(refused)?;
+        let mut station = Station::open(SIDE, &self.spec, side)?;
+        let (peer_ip, local_ip) = self.addresses().at(Stage::Handshake, SIDE)?;
+        station.choose_gid(peer_ip, local_ip, peer.gid)?;
+        let path_mtu = self.spec.path_mtu.unwrap_or_else(|| peer.active_mtu.min(station.port().active_mtu));
+        preflight::path_mtu(path_mtu, station.port()).map_err(refused)?;
+        let same_host = station.boot_id().is_some() && station.boot_id() == peer.boot_id;
+        let avoid: Vec<u32> = peer.cpu.filter(|_| same_host).into_iter().collect();
+        let place = station.place(&avoid)?;
+        let mut endpoint = station.build(&self.spec, &place)?;
+        let offer = endpoint.offer(station.party(place.cpu()), &station.path(path_mtu));
+        self.send(&Message::Offer(Box::new(offer)), Stage::Setup)?;
+        let theirs = match self.receive("the requester's offer", Stage::Connect)? {
+            Message::Offer(offer) => *offer,
+            other => return Err(out_of_turn(&other)),
+        };
+        station.connect(&mut endpoint, &self.spec, &theirs)?;
+        self.send(&Message::Connected, Stage::Connect)?;
+        self.schedule_death();
+        self.obey(&station, endpoint, &theirs, place)
+    }
+
+    fn addresses(&self) -> std::io::Result<(IpAddr, IpAddr)> {
+        let stream = self.frames.stream();
+        Ok((stream.peer_addr()?.ip(), stream.local_addr()?.ip()))
+    }
+
+    /// The fault `peer-death` of the software NIC: this process is killed, as a crash would end it.
+    fn schedule_death(&self) {
+        let after = self.spec.soft_fault.as_ref().and_then(|fault| fault.peer_death_after_ns);
+        if let Some(after) = after {
+            thread::spawn(move || {
+                thread::sleep(Duration::from_nanos(after.get()));
+                let _ = kill_process(getpid(), Signal::KILL);
+            });
+        }
+    }
+
+    /// Does what each message asks until the requester is finished.
+    fn obey(
+        &mut self,
+        station: &Station,
+        mut endpoint: Endpoint,
+        peer: &Offer,
+        place: Placement,
+    ) -> Result<(), Fault> {
+        let mut size = self.spec.msg_bytes[0];
+        loop {
+            match self.receive("the requester's next message", Stage::Measure)? {
+                Message::Prepare(index) => {
+                    let sizes = &self.spec.msg_bytes;
+                    size = *sizes.get(index as usize).ok_or_else(|| {
+                        Fault::new(Stage::Verify, SIDE, format!("the plan has no point {index}"))
+                    })?;
+                    pattern::fill(endpoint.source());
+                    endpoint.target().fill(0);
+                    self.send(&Message::Prepared, Stage::Verify)?;
+                }
+                Message::Check => {
+                    let check = checked(&mut endpoint, size.get());
+                    self.send(&Message::Checked(check), Stage::Verify)?;
+                }
+                Message::Start => {
+                    endpoint.target().fill(0);
+                    self.send(&Message::Started, Stage::WarmUp)?;
+                    if self.spec.test == Test::Latency {
+                        self.answer(&endpoint, peer, &place, size)?;
+                    }
+                }
+                Message::Stop => self.send(&Message::Stopped, Stage::Drain)?,
+                Message::Finish => {
+                    let record = station.record(place, &endpoint, &[]);
+                    return self.send(&Message::Report(Box::new(record)), Stage::Drain);
+                }
+                other => return Err(out_of_turn(&other)),
+            }
+        }
+    }
+
+    /// Answers pings until the requester speaks on the control connection.
+    fn answer(
+        &self,
+        endpoint: &Endpoint,
+        peer: &Offer,
+        place: &Placement,
+        size: schema::Bytes,
+    ) -> Result<(), Fault> {
+        let mut scrap = Recorder::new(place.scale(), self.spec.interval_ns);
+        let mut watch =
+            Watch::new(Some(self.frames.stream()), SIDE, Stage::Measure, place.scale(), self.spec.deadline_ns);
+        let mut ping_pong = endpoint.ping_pong(&self.spec, size, &peer.region);
+        match with_ticks!(place.clock(), |ticks| ping_pong.pong(ticks, &mut scrap, &mut watch)) {
+            Ok(()) | Err(Halt::PeerSpoke) => Ok(()),
+            Err(Halt::Fault(fault)) => Err(fault),
+        }
+    }
+
+    fn send(&mut self, message: &Message, stage: Stage) -> Result<(), Fault> {
+        self.frames.send(message).map_err(|error| told(error, stage))
+    }
+
+    fn receive(&mut self, awaited: &'static str, stage: Stage) -> Result<Message, Fault> {
+        let measuring = match self.spec.stop {
+            Stop::DurationNs(Nanos(ns)) => Duration::from_nanos(ns.saturating_add(self.spec.warmup_ns.get())),
+            // As long as it takes: keep-alive notices a requester that is gone.
+            Stop::Iterations(_) => Duration::from_secs(7 * 24 * 3600),
+        };
+        self.frames.receive(awaited, MESSAGE_TIMEOUT.saturating_add(measuring)).map_err(|error| told(error, stage))
+    }
+}
+
+/// Checks the target, giving late bytes a moment to land.
+fn checked(endpoint: &mut Endpoint, msg_bytes: u64) -> schema::record::DataCheck {
+    let layout = *endpoint.layout();
+    let start = std::time::Instant::now();
+    loop {
+        let check = pattern::check(endpoint.target(), &layout, msg_bytes);
+        if check.wrong_bytes.get() == 0 || start.elapsed() > LANDING {
+            return check;
+        }
+    }
+}
+
+fn told(error: ConnectError, stage: Stage) -> Fault {
+    match error {
+        ConnectError::Peer(fault) => fault,
+        other => Fault::new(stage, SIDE, other),
+    }
+}
+
+fn out_of_turn(message: &Message) -> Fault {
+    Fault::new(Stage::Measure, SIDE, format!("the requester sent `{}` out of turn", message.name()))
+        .advise("use the same release on both sides")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(asked: &str, requester: Fabric, own: Option<&str>) -> Result<String, String> {
+        let mut spec = RunSpec::new(Test::Bandwidth);
+        spec.responder.device = asked.into();
+        resolve_device(&spec, requester, own).map(|side| side.device)
+    }
+
+    #[test]
+    fn the_device_is_the_requesters_wish_unless_serve_was_started_with_one() {
+        assert_eq!(resolve("auto", Fabric::Verbs, None).as_deref(), Ok("auto"));
+        assert_eq!(resolve("auto", Fabric::Verbs, Some("rxe1")).as_deref(), Ok("rxe1"));
+        assert_eq!(resolve("auto", Fabric::Soft, None).as_deref(), Ok("soft"));
+        assert!(resolve("rxe0", Fabric::Verbs, Some("rxe1")).unwrap_err().contains("--device rxe1"));
+    }
+
+    #[test]
+    fn software_and_hardware_do_not_meet() {
+        assert!(resolve("auto", Fabric::Soft, Some("rxe1")).unwrap_err().contains("cannot talk"));
+        assert!(resolve("soft", Fabric::Verbs, None).is_err());
+    }
+}

@@ -1,0 +1,242 @@
+//! What a side has before it connects: an open device with an active port, a GID, a place to run, a clock.
+
+use std::{net::IpAddr, sync::Arc};
+
+use host::Sysroot;
+use schema::{
+    Fabric, HostFacts, Nanos, RunSpec, Side, SideRecord, SideSpec, Stage,
+    record::{DeviceRecord, GidRecord, NoiseFloor, PlacementRecord, Versions},
+};
+
+use super::{
+    endpoint::{Endpoint, Path},
+    preflight, with_ticks,
+};
+use crate::{
+    clock::{Clock, Scale},
+    connect::{Offer, Party},
+    fault::{At, Fault},
+    placement::{self, Placed},
+    softnic::SoftNic,
+    verbs::{self, Context, DeviceAttr, GidEntry, PortAttr, Provider},
+};
+
+/// How long the core's noise is watched, before and after.
+const NOISE_WATCH: Nanos = Nanos(20_000_000);
+
+/// One side, ready to build an endpoint.
+pub struct Station {
+    side: Side,
+    asked: SideSpec,
+    context: Arc<Context>,
+    device: DeviceAttr,
+    port: PortAttr,
+    gid: Option<(GidEntry, GidRecord)>,
+    gid_table: Vec<GidRecord>,
+    sysroot: Sysroot,
+}
+
+/// A station whose thread is pinned and whose clock is calibrated.
+pub struct Placement {
+    placed: Placed,
+    clock: Clock,
+    noise_before: NoiseFloor,
+    switches_before: Option<u64>,
+}
+
+impl Placement {
+    /// The clock.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Its scale.
+    pub fn scale(&self) -> Scale {
+        self.clock.scale()
+    }
+
+    /// The NUMA node the buffers belong on.
+    pub fn node(&self) -> Option<u32> {
+        self.placed.node()
+    }
+
+    /// The CPU the thread is pinned to.
+    pub fn cpu(&self) -> Option<u32> {
+        self.placed.cpu()
+    }
+}
+
+fn provider(side: Side, name: &str, spec: &RunSpec) -> Result<Arc<dyn Provider>, verbs::VerbsError> {
+    if name != "soft" {
+        return verbs::open(name);
+    }
+    let mut model = spec.soft_model.clone();
+    let mut fault = spec.soft_fault.clone();
+    if side == Side::Responder {
+        // The way back draws its own jitter, and only the link's faults are shared: completions fail at the requester.
+        if let Some(model) = &mut model {
+            model.seed = model.seed.wrapping_add(1);
+        }
+        if let Some(fault) = &mut fault {
+            (fault.error, fault.lost_at_message) = (None, None);
+        }
+    }
+    Ok(SoftNic::new(model, fault))
+}
+
+impl Station {
+    /// Opens the device and holds the spec against it.
+    pub fn open(side: Side, spec: &RunSpec, asked: SideSpec) -> Result<Self, Fault> {
+        let refused = |error: String| Fault::new(Stage::Preflight, side, error);
+        let context = provider(side, &asked.device, spec)
+            .and_then(Context::open)
+            .at(Stage::Preflight, side)?;
+        let device = context.query_device().at(Stage::Preflight, side)?;
+        let port = context.active_port(asked.port_num).at(Stage::Preflight, side)?;
+        preflight::device_side(spec, &device, &port).map_err(refused)?;
+        Ok(Station { side, asked, context, device, port, gid: None, gid_table: Vec::new(), sysroot: Sysroot::new("/") })
+    }
+
+    /// Chooses the GID by the route to the peer, where the port needs one.
+    pub fn choose_gid(&mut self, peer: IpAddr, local: IpAddr, like: Option<[u8; 16]>) -> Result<(), Fault> {
+        let table = self.context.gid_table(self.asked.port_num).at(Stage::Preflight, self.side)?;
+        if !self.port.needs_gid() {
+            self.gid_table = table.iter().map(|entry| entry.record("not used: the port addresses by LID")).collect();
+            return Ok(());
+        }
+        let (chosen, records) = verbs::choose_gid(&table, peer, local, self.asked.gid_index, like)
+            .at(Stage::Preflight, self.side)?;
+        let record = records.iter().find(|record| record.index == chosen.index).cloned();
+        self.gid = Some((chosen.clone(), record.unwrap_or_else(|| chosen.record("chosen"))));
+        self.gid_table = records;
+        Ok(())
+    }
+
+    /// Pins the calling thread, calibrates its clock and watches its core. `avoid` are CPUs the peer has on this host.
+    pub fn place(&self, avoid: &[u32]) -> Result<Placement, Fault> {
+        let nic = host::nic::Nic::new(&self.sysroot, &self.context.device_name());
+        let irq_cpus = nic.irq_cpus().known().unwrap_or_default();
+        let placed =
+            placement::place(&self.asked, nic.numa_node().known(), &irq_cpus, avoid, &self.sysroot)
+                .at(Stage::Preflight, self.side)?;
+        let clock = Clock::calibrate();
+        let noise_before = with_ticks!(clock, |ticks| placement::noise_floor(ticks, clock.scale(), NOISE_WATCH));
+        Ok(Placement { placed, clock, noise_before, switches_before: placement::involuntary_switches() })
+    }
+
+    /// What the peer must know before QPs are made.
+    pub fn party(&self, cpu: Option<u32>) -> Party {
+        Party {
+            fabric: self.fabric(),
+            link_layer: self.port.link_layer.to_string(),
+            active_mtu: self.port.active_mtu,
+            gid: self.gid.as_ref().map(|(entry, _)| entry.gid),
+            boot_id: self.boot_id(),
+            cpu,
+        }
+    }
+
+    /// What carries the messages.
+    pub fn fabric(&self) -> Fabric {
+        self.context.provider().fabric()
+    }
+
+    /// Boot id of this kernel.
+    pub fn boot_id(&self) -> Option<String> {
+        self.sysroot.read("proc/sys/kernel/random/boot_id").known().map(|id| id.trim().to_owned())
+    }
+
+    /// Active MTU of the port, bytes.
+    pub fn port(&self) -> &PortAttr {
+        &self.port
+    }
+
+    /// The path at an agreed MTU.
+    pub fn path(&self, path_mtu: u32) -> Path {
+        let gid = self.gid.as_ref().map(|(entry, _)| entry);
+        Path {
+            port_num: self.asked.port_num,
+            path_mtu,
+            gid_index: gid.and_then(|entry| u8::try_from(entry.index).ok()),
+            gid: gid.map_or([0; 16], |entry| entry.gid),
+            lid: self.port.lid,
+        }
+    }
+
+    /// Makes memory, CQ and QPs.
+    pub fn build(&self, spec: &RunSpec, placement: &Placement) -> Result<Endpoint, Fault> {
+        Endpoint::build(&self.context, spec, self.asked.port_num, placement.node()).at(Stage::Setup, self.side)
+    }
+
+    /// Connects to what the peer offers.
+    pub fn connect(&self, endpoint: &mut Endpoint, spec: &RunSpec, peer: &Offer) -> Result<(), Fault> {
+        if peer.qps.len() != spec.qp_count as usize || peer.region.len < endpoint.layout().half_bytes() {
+            let cause = format!("the peer offers {} QPs and {} bytes", peer.qps.len(), peer.region.len);
+            return Err(Fault::new(Stage::Connect, self.side, cause).advise("use the same release on both sides"));
+        }
+        endpoint.connect(spec, &self.path(peer.path_mtu), peer).at(Stage::Connect, self.side)
+    }
+
+    /// This side's half of the record, with what only shows at the end: residency, switches, noise, drift.
+    pub fn record(&self, mut place: Placement, endpoint: &Endpoint, cpus_seen: &[u32]) -> SideRecord {
+        let switches = placement::involuntary_switches().zip(place.switches_before).map(|(after, before)| after - before);
+        let noise_after =
+            with_ticks!(place.clock, |ticks| placement::noise_floor(ticks, place.clock.scale(), NOISE_WATCH));
+        place.clock.recalibrate_drift();
+        let mut placement = place.placed.into_record();
+        placement.involuntary_switches = switches;
+        placement.cpus_seen = cpus_seen.to_vec();
+        residency(&mut placement, endpoint);
+        SideRecord {
+            side: self.side,
+            host: self.host_facts(placement.cpu_pinned),
+            device: self.device_record(),
+            gid: self.gid.as_ref().map(|(_, record)| record.clone()),
+            gid_table: self.gid_table.clone(),
+            placement,
+            clock: place.clock.record(),
+            noise_before: Some(place.noise_before),
+            noise_after: Some(noise_after),
+            versions: versions(self.fabric()),
+        }
+    }
+
+    fn host_facts(&self, cpu: Option<u32>) -> HostFacts {
+        host::facts::facts(&self.sysroot, cpu)
+    }
+
+    fn device_record(&self) -> DeviceRecord {
+        let name = self.context.device_name();
+        let nic = host::nic::Nic::new(&self.sysroot, &name);
+        DeviceRecord {
+            port_num: self.asked.port_num,
+            firmware: self.device.fw_ver.clone(),
+            vendor_part_id: self.device.vendor_part_id,
+            link_layer: self.port.link_layer.to_string(),
+            active_mtu: self.port.active_mtu,
+            rate_bits_per_sec: self.port.rate_bits_per_sec,
+            numa_node: nic.numa_node().known(),
+            netdevs: nic.netdevs(self.asked.port_num).known().unwrap_or_default(),
+            name,
+        }
+    }
+}
+
+fn residency(record: &mut PlacementRecord, endpoint: &Endpoint) {
+    record.page_bytes = endpoint.buffer().page_bytes() as u64;
+    match endpoint.buffer().pages_by_node() {
+        Ok(pages) => record.pages_by_node = pages,
+        Err(error) => record.notes.push(format!("page residency unknown: {error}")),
+    }
+}
+
+fn versions(fabric: Fabric) -> Versions {
+    Versions {
+        verbs_bench: env!("CARGO_PKG_VERSION").into(),
+        binary_sha256: crate::digest::own_binary(),
+        libibverbs: match fabric {
+            Fabric::Verbs => crate::digest::loaded_library("libibverbs.so"),
+            Fabric::Soft => None,
+        },
+    }
+}
