@@ -7,8 +7,25 @@
 
 pub mod cpuinfo;
 pub mod cpulist;
+pub mod cpuset;
+pub mod facts;
+pub mod interrupts;
+pub mod nic;
+pub mod pick;
 pub mod sysroot;
+pub mod topology;
 pub mod value;
 
+pub use facts::facts;
+pub use interrupts::Interrupts;
+pub use nic::Nic;
+pub use pick::{Choice, Situation};
 pub use sysroot::Sysroot;
+pub use topology::Topology;
 pub use value::Value;
+
+/// One of the trees under `host/fixtures`.
+#[cfg(test)]
+fn fixture(name: &str) -> Sysroot {
+    Sysroot::new(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name))
+}
