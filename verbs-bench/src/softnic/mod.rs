@@ -1,8 +1,96 @@
 //! A NIC in software: the same verbs objects and the same `ibv_post_send`/`ibv_poll_cq` calls, without a device.
 //!
 //! It builds its own `ibv_context`, PD, MR, CQ and QP whose operations are functions of this room, so the hot loop above
-//! can't tell. A write is a store into the peer's memory, which is a memfd of another process on this host.
+//! can't tell. A write is a store into the peer's memory, which is a memfd of another process on this host. `raw` does it
+//! at once: cores and memory, nothing else. `modelled` does it when the link model says so; without a model but with a
+//! fault, the link takes no time. Nothing happens by itself: the NIC makes progress when its owner posts or polls.
+//!
+//! No lock is taken on the data path: a CQ and the QPs that complete to it belong to one thread at a time.
 
+mod context;
+mod cq;
+mod fault;
+mod flight;
+mod jitter;
+mod link;
+mod modelled;
 mod peer;
+mod provider;
+mod qp;
+mod raw;
+mod region;
+mod stall;
+mod write;
+
+use std::sync::Arc;
+
+use schema::{SoftFault, SoftModel};
+
+use self::modelled::Now;
+use crate::{
+    clock::{Clock, MonotonicRaw, Scale, Source, Tsc},
+    verbs::Provider,
+};
 
 pub use peer::SoftPeer;
+
+/// The software NIC: one device named `soft` with one port.
+pub struct SoftNic {
+    mode: Mode,
+}
+
+enum Mode {
+    Raw,
+    Modelled { model: SoftModel, fault: SoftFault, clock: ModelClock },
+}
+
+/// The clock the model runs on, as functions compiled for it.
+#[derive(Clone, Copy)]
+struct ModelClock {
+    scale: Scale,
+    now: fn() -> u64,
+    post_send: context::PostSend,
+    poll_cq: context::PollCq,
+}
+
+impl ModelClock {
+    fn of<C: Now>(scale: Scale) -> ModelClock {
+        ModelClock {
+            scale,
+            now: C::now,
+            post_send: modelled::post_send::<C>,
+            poll_cq: modelled::poll_cq::<C>,
+        }
+    }
+
+    /// The TSC where it can be trusted, as for every other measurement of this program.
+    fn calibrate() -> ModelClock {
+        let clock = Clock::calibrate();
+        match clock.source() {
+            Source::Tsc => ModelClock::of::<Tsc>(clock.scale()),
+            Source::MonotonicRaw => ModelClock::of::<MonotonicRaw>(clock.scale()),
+        }
+    }
+}
+
+impl SoftNic {
+    /// A NIC with this link and these faults; without either it is raw. Peer death is not the NIC's to execute.
+    #[allow(clippy::new_ret_no_self, reason = "a provider is used as a trait object only")]
+    pub fn new(model: Option<SoftModel>, fault: Option<SoftFault>) -> Arc<dyn Provider> {
+        SoftNic::with_clock(model, fault, ModelClock::calibrate)
+    }
+
+    fn with_clock(
+        model: Option<SoftModel>,
+        fault: Option<SoftFault>,
+        clock: impl FnOnce() -> ModelClock,
+    ) -> Arc<dyn Provider> {
+        let fault = fault.unwrap_or_default();
+        let faulty = fault.error.is_some() || fault.lost_at_message.is_some() || fault.stall.is_some();
+        let mode = match model {
+            None if !faulty => Mode::Raw,
+            model => Mode::Modelled { model: model.unwrap_or_default(), fault, clock: clock() },
+        };
+        Arc::new(SoftNic { mode })
+    }
+}

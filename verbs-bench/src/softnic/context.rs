@@ -1,0 +1,115 @@
+//! The open device: what verbs sees of it, and what its objects share.
+
+use std::{
+    ffi::c_int,
+    io,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError, Weak,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+};
+
+use memmap2::MmapRaw;
+use rdma_sys::{ibv_context, ibv_cq, ibv_qp, ibv_send_wr, ibv_wc};
+
+use super::{Mode, ModelClock, fault::Faults, link::Link, peer::SoftPeer, raw, stall::LinkTime};
+use crate::{placement::current_cpu, verbs::VerbsError};
+use schema::{SoftFault, SoftModel};
+
+/// `ibv_context_ops.post_send`.
+pub(super) type PostSend =
+    unsafe extern "C" fn(*mut ibv_qp, *mut ibv_send_wr, *mut *mut ibv_send_wr) -> c_int;
+/// `ibv_context_ops.poll_cq`.
+pub(super) type PollCq = unsafe extern "C" fn(*mut ibv_cq, c_int, *mut ibv_wc) -> c_int;
+
+/// An open software NIC. Its first field is what verbs sees.
+#[repr(C)]
+pub(super) struct SoftContext {
+    ibv: ibv_context,
+    /// Our direction of the link; none on a raw NIC.
+    pub(super) link: Option<Mutex<Link>>,
+    model: Option<(SoftModel, SoftFault, ModelClock)>,
+    /// When the first QP came to RTS, which the periods of stalls count from.
+    connected: OnceLock<u64>,
+    /// QPs of one peer share one mapping of its memory.
+    mappings: Mutex<Vec<(SoftPeer, Weak<MmapRaw>)>>,
+    last_qp_num: AtomicU32,
+    /// PDs and CQs that stand on it.
+    pub(super) children: AtomicU32,
+}
+
+impl SoftContext {
+    pub(super) fn new(mode: &Mode) -> Result<SoftContext, VerbsError> {
+        let (model, link, post_send, poll_cq) = match mode {
+            Mode::Raw => (None, None, raw::post_send as PostSend, raw::poll_cq as PollCq),
+            Mode::Modelled { model, fault, clock } => {
+                let link = Link::new(model, Faults::new(fault)?, clock.scale);
+                let kept = (model.clone(), fault.clone(), *clock);
+                (Some(kept), Some(Mutex::new(link)), clock.post_send, clock.poll_cq)
+            }
+        };
+        // SAFETY: ibv_context is integers, pointers, optional functions and an unused mutex; all zero is a valid value.
+        let mut ibv: ibv_context = unsafe { std::mem::zeroed() };
+        (ibv.cmd_fd, ibv.async_fd) = (-1, -1);
+        ibv.num_comp_vectors = 1;
+        ibv.ops.post_send = Some(post_send);
+        ibv.ops.poll_cq = Some(poll_cq);
+        Ok(SoftContext {
+            ibv,
+            link,
+            model,
+            connected: OnceLock::new(),
+            mappings: Mutex::default(),
+            last_qp_num: AtomicU32::new(0),
+            children: AtomicU32::new(0),
+        })
+    }
+
+    pub(super) fn is_modelled(&self) -> bool {
+        self.model.is_some()
+    }
+
+    pub(super) fn next_qp_num(&self) -> u32 {
+        (self.last_qp_num.fetch_add(1, Relaxed) + 1) & 0xff_ffff
+    }
+
+    /// The peer's memory, mapped once for all QPs that reach it.
+    pub(super) fn map(&self, peer: &SoftPeer) -> Result<Arc<MmapRaw>, VerbsError> {
+        let mut mappings = self.mappings.lock().unwrap_or_else(PoisonError::into_inner);
+        mappings.retain(|(_, mapping)| mapping.strong_count() > 0);
+        let known =
+            mappings.iter().find(|(known, _)| known == peer).and_then(|(_, mapping)| mapping.upgrade());
+        if let Some(mapping) = known {
+            return Ok(mapping);
+        }
+        let mapping = Arc::new(peer.map()?);
+        mappings.push((peer.clone(), Arc::downgrade(&mapping)));
+        Ok(mapping)
+    }
+
+    /// Time on the link from the first connection on.
+    pub(super) fn link_time(&self) -> LinkTime {
+        match &self.model {
+            Some((_, SoftFault { stall: Some(stall), .. }, clock)) => {
+                let connected = *self.connected.get_or_init(clock.now);
+                LinkTime::stalling(*stall, clock.scale, connected)
+            }
+            _ => LinkTime::EVEN,
+        }
+    }
+
+    /// What a QP connected on the present CPU pays per message, in ticks.
+    pub(super) fn placement_penalty(&self) -> u64 {
+        match &self.model {
+            Some((model, _, clock)) if model.near_cpu.is_some() && model.near_cpu != current_cpu() => {
+                clock.scale.ticks(model.remote_numa_penalty_ns.get())
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// What the kernel says to an object that others still stand on.
+pub(super) fn busy_unless(unused: bool) -> io::Result<()> {
+    if unused { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EBUSY)) }
+}
