@@ -9,44 +9,12 @@ use crate::{
 
 const CLASS: &str = "/sys/class/infiniband";
 
-/// One RDMA device.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Nic {
-    /// Name, for example `mlx5_0`.
-    pub name: String,
-    /// Address on its bus, for PCI as `0000:c1:00.0`; absent for software devices.
-    pub bus_address: Value<String>,
-    /// Kernel driver of that bus device.
-    pub driver: Value<String>,
-    /// Network device a software RDMA device (rxe, siw) is built on; absent for hardware.
-    pub parent: Value<String>,
-    /// NUMA node of the device, or of what it is built on.
-    pub numa_node: Value<u32>,
-    /// CPUs the platform calls local to it.
-    pub local_cpus: Value<Vec<u32>>,
-    /// Firmware version.
-    pub firmware: Value<String>,
-    /// Device type, for example `MT4129`.
-    pub hca_type: Value<String>,
-    /// Parameter-set id of the board.
-    pub board_id: Value<String>,
-    /// Its ports.
-    pub ports: Vec<Port>,
-}
-
-/// One port.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Port {
-    /// Number, from 1.
-    pub port_num: u8,
-    /// `4: ACTIVE` and the like.
-    pub state: Value<String>,
-    /// `Ethernet` or `InfiniBand`.
-    pub link_layer: Value<String>,
-    /// Link rate as the driver words it.
-    pub rate: Value<String>,
-    /// Network devices its GIDs belong to.
-    pub netdevs: Vec<String>,
+/// One RDMA device by name. Each question reads its own file, so asking one thing costs one thing; all answers are absent
+/// for a device the host does not have.
+#[derive(Debug, Clone)]
+pub struct Nic<'h> {
+    sysroot: &'h Sysroot,
+    folder: String,
 }
 
 /// One interrupt vector of a device.
@@ -67,43 +35,112 @@ pub fn names(sysroot: &Sysroot) -> Value<Vec<String>> {
     sysroot.list(CLASS)
 }
 
-impl Nic {
-    /// Reads a device; absent if the host has none of that name.
-    pub fn read(sysroot: &Sysroot, name: &str) -> Value<Nic> {
-        let folder = format!("{CLASS}/{name}");
-        if name.is_empty() || name.contains('/') || !sysroot.exists(&folder) {
-            return Value::Absent;
-        }
-        let parent = sysroot.read(format!("{folder}/parent"));
-        let device = device_folder(&folder, &parent);
-        let attribute = |file: &str| non_empty(sysroot.read(format!("{folder}/{file}")));
-        Value::Known(Nic {
-            name: name.to_owned(),
-            bus_address: sysroot.link_name(format!("{folder}/device")),
-            driver: sysroot.link_name(format!("{folder}/device/driver")),
-            numa_node: read_node(sysroot, &device),
-            local_cpus: read_list(sysroot, &format!("{device}/local_cpulist")),
-            firmware: attribute("fw_ver"),
-            hca_type: attribute("hca_type"),
-            board_id: attribute("board_id"),
-            ports: read_ports(sysroot, &folder),
-            parent,
+impl<'h> Nic<'h> {
+    /// The device of this name (`mlx5_0`, `rxe0`), whether or not the host has it.
+    pub fn new(sysroot: &'h Sysroot, name: &str) -> Nic<'h> {
+        Nic { sysroot, folder: format!("{CLASS}/{name}") }
+    }
+
+    /// Whether the host has it.
+    pub fn exists(&self) -> bool {
+        self.sysroot.exists(&self.folder)
+    }
+
+    /// Address on its bus, for PCI as `0000:c1:00.0`; absent for software devices.
+    pub fn bus_address(&self) -> Value<String> {
+        self.sysroot.link_name(format!("{}/device", self.folder))
+    }
+
+    /// Kernel driver of the bus device.
+    pub fn driver(&self) -> Value<String> {
+        self.sysroot.link_name(format!("{}/device/driver", self.folder))
+    }
+
+    /// Network device a software RDMA device (rxe, siw) is built on; absent for hardware.
+    pub fn parent(&self) -> Value<String> {
+        self.attribute("parent")
+    }
+
+    /// NUMA node of the device, or of what it is built on.
+    pub fn numa_node(&self) -> Value<u32> {
+        let path = format!("{}/numa_node", self.bus_folder());
+        self.sysroot.read(&path).and_then(|text| match text.parse::<i64>() {
+            Ok(-1) => Value::NotApplicable("the platform gives this device no NUMA node".into()),
+            Ok(node) => u32::try_from(node)
+                .map_or_else(|_| Value::Unreadable(format!("{path}: `{text}`")), Value::Known),
+            Err(error) => Value::Unreadable(format!("{path}: `{text}`: {error}")),
+        })
+    }
+
+    /// CPUs the platform calls local to it.
+    pub fn local_cpus(&self) -> Value<Vec<u32>> {
+        read_list(self.sysroot, &format!("{}/local_cpulist", self.bus_folder()))
+    }
+
+    /// Firmware version.
+    pub fn firmware(&self) -> Value<String> {
+        self.attribute("fw_ver")
+    }
+
+    /// Device type, for example `MT4129`.
+    pub fn hca_type(&self) -> Value<String> {
+        self.attribute("hca_type")
+    }
+
+    /// Parameter-set id of the board.
+    pub fn board_id(&self) -> Value<String> {
+        self.attribute("board_id")
+    }
+
+    /// Numbers of its ports, from 1.
+    pub fn ports(&self) -> Value<Vec<u8>> {
+        let listed = self.sysroot.list(format!("{}/ports", self.folder));
+        listed.map(|names| names.iter().filter_map(|name| name.parse().ok()).collect())
+    }
+
+    /// State of a port as the kernel words it, for example `4: ACTIVE`.
+    pub fn state(&self, port_num: u8) -> Value<String> {
+        self.attribute(&format!("ports/{port_num}/state"))
+    }
+
+    /// `Ethernet` or `InfiniBand`.
+    pub fn link_layer(&self, port_num: u8) -> Value<String> {
+        self.attribute(&format!("ports/{port_num}/link_layer"))
+    }
+
+    /// Link rate of a port as the driver words it.
+    pub fn rate(&self, port_num: u8) -> Value<String> {
+        self.attribute(&format!("ports/{port_num}/rate"))
+    }
+
+    /// Network devices the GIDs of a port belong to, each once. The file of an empty GID entry cannot be read (EINVAL);
+    /// it names none.
+    pub fn netdevs(&self, port_num: u8) -> Value<Vec<String>> {
+        let folder = format!("ports/{port_num}/gid_attrs/ndevs");
+        self.sysroot.list(format!("{}/{folder}", self.folder)).map(|indexes| {
+            let mut netdevs = Vec::new();
+            for index in indexes {
+                if let Some(netdev) = self.attribute(&format!("{folder}/{index}")).known()
+                    && !netdevs.contains(&netdev)
+                {
+                    netdevs.push(netdev);
+                }
+            }
+            netdevs
         })
     }
 
     /// Its interrupt vectors; absent where it has none of its own.
-    pub fn vectors(&self, sysroot: &Sysroot) -> Value<Vec<NicVector>> {
-        let device = device_folder(&format!("{CLASS}/{}", self.name), &self.parent);
-        let irqs = msi_irqs(sysroot, &device);
-        let table = Interrupts::read(sysroot);
-        irqs.and_then(|irqs| {
-            table.map(|table| irqs.into_iter().map(|irq| nic_vector(sysroot, &table, irq)).collect())
+    pub fn vectors(&self) -> Value<Vec<NicVector>> {
+        self.msi_irqs().and_then(|irqs| {
+            Interrupts::read(self.sysroot)
+                .map(|table| irqs.into_iter().map(|irq| self.vector(&table, irq)).collect())
         })
     }
 
     /// CPUs that take its interrupts, ascending.
-    pub fn irq_cpus(&self, sysroot: &Sysroot) -> Value<Vec<u32>> {
-        self.vectors(sysroot).map(|vectors| {
+    pub fn irq_cpus(&self) -> Value<Vec<u32>> {
+        self.vectors().map(|vectors| {
             let used = vectors.into_iter().filter(|vector| !vector.actions.is_empty());
             let mut cpus: Vec<u32> =
                 used.filter_map(|vector| vector.delivered_to.known()).flatten().collect();
@@ -112,77 +149,39 @@ impl Nic {
             cpus
         })
     }
-}
 
-/// The bus device, or the one under the network device a software device is built on.
-fn device_folder(folder: &str, parent: &Value<String>) -> String {
-    match parent {
-        Value::Known(netdev) if !netdev.is_empty() => format!("/sys/class/net/{netdev}/device"),
-        _ => format!("{folder}/device"),
+    /// A file of its class folder. Drivers without a firmware or a board print an empty line.
+    fn attribute(&self, file: &str) -> Value<String> {
+        self.sysroot.read(format!("{}/{file}", self.folder)).and_then(|text| match text.trim() {
+            "" => Value::NotApplicable(format!("{file}: the driver reports none")),
+            some => Value::Known(some.to_owned()),
+        })
     }
-}
 
-/// Drivers without a firmware or a board print an empty line.
-fn non_empty(text: Value<String>) -> Value<String> {
-    text.and_then(|text| match text.trim() {
-        "" => Value::NotApplicable("the driver reports none".into()),
-        some => Value::Known(some.to_owned()),
-    })
-}
-
-fn read_node(sysroot: &Sysroot, device: &str) -> Value<u32> {
-    sysroot.read(format!("{device}/numa_node")).and_then(|text| match text.parse::<i64>() {
-        Ok(-1) => Value::NotApplicable("the platform gives this device no NUMA node".into()),
-        Ok(node) => u32::try_from(node)
-            .map_or_else(|_| Value::Unreadable(format!("{device}/numa_node: `{text}`")), Value::Known),
-        Err(error) => Value::Unreadable(format!("{device}/numa_node: `{text}`: {error}")),
-    })
-}
-
-fn read_ports(sysroot: &Sysroot, folder: &str) -> Vec<Port> {
-    let names = sysroot.list(format!("{folder}/ports")).known().unwrap_or_default();
-    names.iter().filter_map(|name| name.parse().ok()).map(|num| read_port(sysroot, folder, num)).collect()
-}
-
-fn read_port(sysroot: &Sysroot, folder: &str, port_num: u8) -> Port {
-    let port = format!("{folder}/ports/{port_num}");
-    let attribute = |file: &str| non_empty(sysroot.read(format!("{port}/{file}")));
-    Port {
-        port_num,
-        state: attribute("state"),
-        link_layer: attribute("link_layer"),
-        rate: attribute("rate"),
-        netdevs: read_netdevs(sysroot, &format!("{port}/gid_attrs/ndevs")),
-    }
-}
-
-/// Each network device once. The file of an empty GID entry cannot be read (EINVAL); it names none.
-fn read_netdevs(sysroot: &Sysroot, folder: &str) -> Vec<String> {
-    let mut netdevs = Vec::new();
-    for index in sysroot.list(folder).known().unwrap_or_default() {
-        if let Some(netdev) = non_empty(sysroot.read(format!("{folder}/{index}"))).known()
-            && !netdevs.contains(&netdev)
-        {
-            netdevs.push(netdev);
+    /// The bus device, or the one under the network device a software device is built on.
+    fn bus_folder(&self) -> String {
+        match self.parent() {
+            Value::Known(netdev) => format!("/sys/class/net/{netdev}/device"),
+            _ => format!("{}/device", self.folder),
         }
     }
-    netdevs
-}
 
-/// IRQ numbers of a device; a virtio device has them one level up, at its PCI function.
-fn msi_irqs(sysroot: &Sysroot, device: &str) -> Value<Vec<u32>> {
-    let own = sysroot.list(format!("{device}/msi_irqs"));
-    let listed = if own == Value::Absent { sysroot.list(format!("{device}/../msi_irqs")) } else { own };
-    listed.map(|names| names.iter().filter_map(|name| name.parse().ok()).collect())
-}
+    /// Its IRQ numbers; a virtio device has them one level up, at its PCI function.
+    fn msi_irqs(&self) -> Value<Vec<u32>> {
+        let bus = self.bus_folder();
+        let own = self.sysroot.list(format!("{bus}/msi_irqs"));
+        let listed = if own == Value::Absent { self.sysroot.list(format!("{bus}/../msi_irqs")) } else { own };
+        listed.map(|names| names.iter().filter_map(|name| name.parse().ok()).collect())
+    }
 
-fn nic_vector(sysroot: &Sysroot, table: &Interrupts, irq: u32) -> NicVector {
-    let line = table.vector(irq);
-    NicVector {
-        irq,
-        actions: line.map(|line| line.actions.clone()).unwrap_or_default(),
-        counts: line.map(|line| table.by_cpu(line).collect()).unwrap_or_default(),
-        delivered_to: interrupts::delivered_to(sysroot, irq),
+    fn vector(&self, table: &Interrupts, irq: u32) -> NicVector {
+        let line = table.vector(irq);
+        NicVector {
+            irq,
+            actions: line.map(|line| line.actions.clone()).unwrap_or_default(),
+            counts: line.map(|line| table.by_cpu(line).collect()).unwrap_or_default(),
+            delivered_to: interrupts::delivered_to(self.sysroot, irq),
+        }
     }
 }
 
@@ -191,53 +190,65 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    fn nic(host: &str, name: &str) -> (Sysroot, Nic) {
-        let host = fixture(host);
-        let nic = Nic::read(&host, name).known().expect("the device");
-        (host, nic)
+    #[test]
+    fn a_pci_device_has_an_address_a_node_and_a_netdev() {
+        let host = fixture("two-socket-mlx5");
+        let nic = Nic::new(&host, "mlx5_0");
+        assert!(nic.exists());
+        assert_eq!(nic.bus_address(), Value::Known("0000:c1:00.0".into()));
+        assert_eq!(nic.driver(), Value::Known("mlx5_core".into()));
+        assert_eq!((nic.numa_node(), nic.parent()), (Value::Known(1), Value::Absent));
+        assert_eq!(nic.local_cpus(), Value::Known(vec![2, 3, 6, 7]));
+        assert_eq!(nic.firmware(), Value::Known("28.39.1002".into()));
+        assert_eq!(nic.hca_type(), Value::Known("MT4129".into()));
+        assert_eq!(nic.board_id(), Value::Known("MT_0000000834".into()));
     }
 
     #[test]
-    fn a_pci_device_has_an_address_a_node_and_a_netdev() {
-        let (_, nic) = nic("two-socket-mlx5", "mlx5_0");
-        assert_eq!(nic.bus_address, Value::Known("0000:c1:00.0".into()));
-        assert_eq!(nic.driver, Value::Known("mlx5_core".into()));
-        assert_eq!((nic.numa_node, nic.parent), (Value::Known(1), Value::Absent));
-        assert_eq!(nic.local_cpus, Value::Known(vec![2, 3, 6, 7]));
-        assert_eq!(nic.firmware, Value::Known("28.39.1002".into()));
-        assert_eq!(nic.ports.len(), 1);
-        assert_eq!(nic.ports[0].netdevs, ["ens1np0"], "each netdev once, empty entries none");
-        assert_eq!(nic.ports[0].state, Value::Known("4: ACTIVE".into()));
+    fn a_port_names_each_netdev_once() {
+        let host = fixture("two-socket-mlx5");
+        let nic = Nic::new(&host, "mlx5_0");
+        assert_eq!(nic.ports(), Value::Known(vec![1]));
+        assert_eq!(nic.netdevs(1), Value::Known(vec!["ens1np0".into()]));
+        assert_eq!(nic.state(1), Value::Known("4: ACTIVE".into()));
+        assert_eq!(nic.link_layer(1), Value::Known("Ethernet".into()));
+        assert_eq!(nic.rate(1), Value::Known("200 Gb/sec (4X HDR)".into()));
+        assert_eq!(nic.state(2), Value::Absent);
     }
 
     #[test]
     fn its_vectors_are_found_by_msi_irqs_and_only_used_ones_take_a_cpu() {
-        let (host, nic) = nic("two-socket-mlx5", "mlx5_0");
-        let vectors = nic.vectors(&host).known().expect("vectors");
+        let host = fixture("two-socket-mlx5");
+        let nic = Nic::new(&host, "mlx5_0");
+        let vectors = nic.vectors().known().expect("vectors");
         let irqs: Vec<u32> = vectors.iter().map(|vector| vector.irq).collect();
         assert_eq!(irqs, [98, 99, 109, 110], "not contiguous, and 110 is allocated but unused");
         assert_eq!(vectors[1].actions, ["mlx5_comp0@pci:0000:c1:00.0"]);
         assert_eq!(vectors[1].counts[2], (2, 4360));
         assert!(vectors[3].actions.is_empty());
-        assert_eq!(nic.irq_cpus(&host), Value::Known(vec![2, 3, 6, 7]));
+        assert_eq!(nic.irq_cpus(), Value::Known(vec![2, 3, 6, 7]));
     }
 
     #[test]
     fn rxe_stands_where_its_parent_stands() {
-        let (host, nic) = nic("guest-rxe", "rxe0");
-        assert_eq!(nic.parent, Value::Known("eth0".into()));
-        assert_eq!(nic.bus_address, Value::Absent);
-        assert!(matches!(nic.numa_node, Value::NotApplicable(_)), "virtio has node -1: {:?}", nic.numa_node);
-        assert!(matches!(nic.firmware, Value::NotApplicable(_)));
-        assert_eq!(nic.irq_cpus(&host), Value::Known(vec![0, 1]), "those of the virtio function");
+        let host = fixture("guest-rxe");
+        let nic = Nic::new(&host, "rxe0");
+        assert_eq!((nic.parent(), nic.bus_address()), (Value::Known("eth0".into()), Value::Absent));
+        assert!(matches!(nic.numa_node(), Value::NotApplicable(_)), "virtio has node -1");
+        assert!(matches!(nic.firmware(), Value::NotApplicable(_)));
+        assert_eq!(nic.irq_cpus(), Value::Known(vec![0, 1]), "those of the virtio function");
     }
 
     #[test]
     fn no_subsystem_and_no_such_device_are_absent() {
         let container = fixture("container-cpuset");
         assert_eq!(names(&container), Value::Absent);
-        assert_eq!(Nic::read(&container, "mlx5_0"), Value::Absent);
-        assert_eq!(Nic::read(&fixture("two-socket-mlx5"), "../infiniband/mlx5_0"), Value::Absent);
+        let nic = Nic::new(&container, "mlx5_0");
+        assert!(!nic.exists());
+        assert_eq!(
+            (nic.numa_node(), nic.irq_cpus(), nic.netdevs(1)),
+            (Value::Absent, Value::Absent, Value::Absent)
+        );
         assert_eq!(names(&fixture("guest-rxe")), Value::Known(vec!["rxe0".into()]));
     }
 }
