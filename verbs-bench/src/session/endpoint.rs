@@ -206,3 +206,103 @@ impl Endpoint {
         unsafe { PingPong::new(self.qps[0].as_ptr(), self.cq.as_ptr(), &load, &self.layout, &addresses, own_target) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use schema::{Nanos, Side, Stage, Stop};
+
+    use super::*;
+    use crate::{
+        clock::{MonotonicRaw, Scale},
+        engine::{pattern, recorder::Recorder, watch::Watch},
+        softnic::SoftNic,
+    };
+
+    fn spec(change: impl FnOnce(&mut RunSpec)) -> RunSpec {
+        let mut spec = RunSpec::new(Test::Bandwidth);
+        (spec.requester.device, spec.responder.device) = ("soft".into(), "soft".into());
+        (spec.msg_bytes, spec.warmup_ns) = (vec![Bytes(64)], Nanos(0));
+        change(&mut spec);
+        assert_eq!(spec.faults(), []);
+        spec
+    }
+
+    /// An endpoint on the raw software NIC that writes into its own target half.
+    fn looped(spec: &RunSpec) -> (Endpoint, Region) {
+        let context = Context::open(SoftNic::new(None, None)).unwrap();
+        let mut endpoint = Endpoint::build(&context, spec, 1, None).unwrap();
+        let path = Path { port_num: 1, path_mtu: 4096, gid_index: None, gid: [0; 16], lid: 0 };
+        let party = Party {
+            fabric: Fabric::Soft,
+            link_layer: "Soft".into(),
+            active_mtu: 4096,
+            gid: None,
+            boot_id: None,
+            cpu: None,
+        };
+        let offer = endpoint.offer(party, &path);
+        endpoint.connect(spec, &path, &offer).unwrap();
+        (endpoint, offer.region)
+    }
+
+    fn recorder() -> Recorder {
+        Recorder::new(Scale::NANOSECONDS, Nanos(100_000_000))
+    }
+
+    fn watch() -> Watch<'static> {
+        Watch::new(None, Side::Requester, Stage::Measure, Scale::NANOSECONDS, Nanos(2_000_000_000))
+    }
+
+    #[test]
+    fn every_slot_of_every_qp_is_written_once_with_its_own_bytes() {
+        let spec = spec(|s| (s.post_list, s.qp_count, s.msg_bytes) = (5, 3, vec![Bytes(100)]));
+        let (mut endpoint, region) = looped(&spec);
+        pattern::fill(endpoint.source());
+        let mut bandwidth = endpoint.bandwidth(&spec, Bytes(100), &region);
+        let slots = endpoint.layout().slots;
+        bandwidth.write_once(MonotonicRaw, slots, &mut recorder(), &mut watch()).unwrap();
+        let layout = *endpoint.layout();
+        let check = pattern::check(endpoint.target(), &layout, 100);
+        assert_eq!((check.checked_bytes, check.wrong_bytes), (Bytes(5 * 3 * 100), Bytes(0)));
+    }
+
+    #[test]
+    fn a_duration_ends_and_what_it_counts_fits_its_intervals() {
+        let spec = spec(|s| s.stop = Stop::DurationNs(Nanos(30_000_000)));
+        let (endpoint, region) = looped(&spec);
+        let mut kept = recorder();
+        let measured = endpoint
+            .bandwidth(&spec, Bytes(64), &region)
+            .measure(MonotonicRaw, &spec, &mut kept, &mut recorder(), &mut watch())
+            .unwrap();
+        assert!(measured.messages > 0 && measured.duration >= Nanos(30_000_000));
+        assert_eq!(kept.samples().0.len(), measured.messages);
+        assert_eq!(kept.intervals().iter().map(|interval| interval.messages).sum::<u64>(), measured.messages);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+        #[test]
+        fn exactly_as_many_messages_as_asked_and_one_sample_a_signal(
+            depth in 1u32..80, list in 1u32..80, interval in 1u32..80, qps in 1u32..4, batch in 1u32..20, count in 1u64..2_000,
+        ) {
+            let mut spec = RunSpec::new(Test::Bandwidth);
+            (spec.requester.device, spec.responder.device) = ("soft".into(), "soft".into());
+            (spec.tx_depth, spec.post_list, spec.signal_interval) = (depth, list, interval);
+            (spec.qp_count, spec.cq_poll_batch, spec.stop) = (qps, batch, Stop::Iterations(count));
+            (spec.msg_bytes, spec.warmup_ns) = (vec![Bytes(8)], Nanos(0));
+            prop_assume!(spec.faults().is_empty());
+            let (endpoint, region) = looped(&spec);
+            let mut kept = recorder();
+            let measured = endpoint
+                .bandwidth(&spec, Bytes(8), &region)
+                .measure(MonotonicRaw, &spec, &mut kept, &mut recorder(), &mut watch())
+                .map_err(|halt| TestCaseError::fail(format!("{halt:?}")))?;
+            prop_assert_eq!(measured.messages, count);
+            let quotas = (0..u64::from(qps)).map(|qp| count / u64::from(qps) + u64::from(qp < count % u64::from(qps)));
+            let signals: u64 = quotas.map(|quota| quota.div_ceil(u64::from(interval))).sum();
+            prop_assert_eq!(kept.samples().0.len(), signals);
+        }
+    }
+}
