@@ -1,0 +1,42 @@
+//! `compare`: the verdict of a campaign that is in the store.
+
+use clap::Args;
+use reports::{CompareOptions, Comparison};
+use schema::Campaign;
+
+use super::{Place, output};
+use crate::exit::{self, Exit};
+
+/// Arguments of `compare`.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  rdma-harness compare            the newest campaign
+  rdma-harness compare 3 --json   campaign 3, as JSON
+
+Exit codes: 0 fine, 1 regression, 3 could not run, 4 inconclusive or unstable.")]
+pub(super) struct Compare {
+    /// Number of the campaign; the newest if absent
+    campaign: Option<i64>,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Compare {
+    pub(super) fn execute(self, place: &Place) -> anyhow::Result<Exit> {
+        let store = place.open()?;
+        let campaign = store.load(store.campaign_id(self.campaign)?)?;
+        let comparison = compare(&campaign);
+        if self.json {
+            output::print(&reports::render::json(&comparison))?;
+        } else {
+            output::print(&reports::render::table(&comparison))?;
+        }
+        Ok(exit::of_comparison(&comparison))
+    }
+}
+
+/// Compares by the house's rules.
+pub(super) fn compare(campaign: &Campaign) -> Comparison {
+    reports::compare(campaign, &CompareOptions::default())
+}

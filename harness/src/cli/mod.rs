@@ -1,0 +1,92 @@
+//! The command line: one file a subcommand. Prints and chooses; what it calls does the work.
+
+mod compare;
+mod completions;
+mod export;
+mod output;
+mod plan;
+mod progress;
+mod report;
+mod run;
+mod runs;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use rdma_harness::store::{self, Store, StoreError};
+
+use crate::exit::Exit;
+
+const EXAMPLES: &str = "\
+Examples:
+  rdma-harness run scenarios/quickstart.toml --report report
+  rdma-harness plan scenarios/path-mtu.toml
+  rdma-harness runs
+  rdma-harness compare 3
+
+Exit codes:
+  0 fine   1 regression   2 wrong use or wrong scenario   3 could not run   4 inconclusive or unstable";
+
+/// Answers with evidence: did this change make RDMA faster, slower, or neither?
+#[derive(Parser)]
+#[command(name = "rdma-harness", version, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    /// The store [default: $XDG_DATA_HOME/rdma-harness/store.db]
+    #[arg(long, global = true, value_name = "FILE")]
+    store: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Carry out a scenario, keep every run, and say what came out
+    Run(run::Run),
+    /// Show what a scenario would run, in which order, for how long, and what it can see
+    Plan(plan::Plan),
+    /// List campaigns, or the runs of one
+    Runs(runs::Runs),
+    /// Compare the variants of a campaign again
+    Compare(compare::Compare),
+    /// Write the report of a campaign: report.html, report.md, report.json
+    Report(report::Report),
+    /// Write the measurements of a campaign for other tools
+    Export(export::Export),
+    /// Print a completion script for a shell
+    Completions(completions::Completions),
+}
+
+impl Cli {
+    /// Carries it out.
+    pub(crate) fn execute(self) -> anyhow::Result<Exit> {
+        let place = Place(self.store);
+        match self.command {
+            Command::Run(run) => run.execute(&place),
+            Command::Plan(plan) => plan.execute(),
+            Command::Runs(runs) => runs.execute(&place),
+            Command::Compare(compare) => compare.execute(&place),
+            Command::Report(report) => report.execute(&place),
+            Command::Export(export) => export.execute(&place),
+            Command::Completions(completions) => completions.execute(),
+        }
+    }
+}
+
+/// Where the store lies.
+struct Place(Option<PathBuf>);
+
+impl Place {
+    fn file(&self) -> Result<PathBuf, StoreError> {
+        self.0.clone().map_or_else(store::default_path, Ok)
+    }
+
+    /// Opens a store that is there.
+    fn open(&self) -> Result<Store, StoreError> {
+        Store::open(&self.file()?)
+    }
+
+    /// Opens the store, making it where there is none.
+    fn create_or_open(&self) -> Result<Store, StoreError> {
+        Store::create_or_open(&self.file()?)
+    }
+}

@@ -1,0 +1,77 @@
+//! Exit codes: what a script may rely on.
+
+use std::process::ExitCode;
+
+use rdma_harness::{scenario::ScenarioError, store::StoreError};
+use reports::Comparison;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done; no regression.
+    Fine = 0,
+    /// A gate regressed.
+    Regression = 1,
+    /// The command line or the scenario is wrong; nothing was run.
+    Usage = 2,
+    /// It could not run, or was stopped.
+    CouldNotRun = 3,
+    /// It ran, and it can't be told.
+    Unsettled = 4,
+}
+
+/// A wrong use of the command line that clap can't see.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UsageError(pub(crate) String);
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// The exit code of an error.
+pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
+    let asked_wrongly = matches!(
+        error.downcast_ref::<StoreError>(),
+        Some(StoreError::NoCampaign { .. } | StoreError::Missing { .. })
+    );
+    if asked_wrongly || error.is::<ScenarioError>() || error.is::<UsageError>() {
+        Exit::Usage
+    } else {
+        Exit::CouldNotRun
+    }
+}
+
+/// The exit code of a comparison.
+pub(crate) fn of_comparison(comparison: &Comparison) -> Exit {
+    match comparison.exit_code() {
+        0 => Exit::Fine,
+        1 => Exit::Regression,
+        4 => Exit::Unsettled,
+        _ => Exit::CouldNotRun,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+
+    use super::*;
+
+    #[test]
+    fn a_wrong_scenario_is_usage_even_under_context() {
+        let error = rdma_harness::scenario::parse("x.toml".as_ref(), String::new()).err().unwrap();
+        let error = Err::<(), _>(error).context("planning").unwrap_err();
+        assert_eq!(of_error(&error), Exit::Usage);
+    }
+
+    #[test]
+    fn a_locked_store_could_not_run() {
+        let busy = StoreError::Busy { file: "s.db".into() };
+        assert_eq!(of_error(&busy.into()), Exit::CouldNotRun);
+        let none = StoreError::NoCampaign { file: "s.db".into(), campaign: Some(3) };
+        assert_eq!(of_error(&none.into()), Exit::Usage);
+    }
+}

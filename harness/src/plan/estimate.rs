@@ -1,0 +1,68 @@
+//! What a plan costs in time, and how small an effect it can see.
+
+use std::time::Duration;
+
+use schema::{RunSpec, spec::Stop};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::Plan;
+
+/// What a run takes besides its phases: two processes started, calibrated, connected, checked and ended.
+const OVERHEAD_PER_RUN: Duration = Duration::from_millis(350);
+/// Power at which an effect counts as visible.
+const POWER: f64 = 0.8;
+/// Two-sided confidence of the interval.
+const CONFIDENCE: f64 = 0.95;
+
+/// Time of one run; none where it ends after a count of messages, whose time is what will be measured.
+pub fn run_time(spec: &RunSpec) -> Option<Duration> {
+    let Stop::DurationNs(duration) = spec.stop else { return None };
+    let per_point = Duration::from_nanos(duration.get().saturating_add(spec.warmup_ns.get()));
+    Some(OVERHEAD_PER_RUN + per_point.saturating_mul(spec.msg_bytes.len() as u32))
+}
+
+/// Time of the whole plan, pauses included.
+pub fn total_time(plan: &Plan) -> Option<Duration> {
+    let cooldown = Duration::from_nanos(plan.design.cooldown_ns.get());
+    plan.runs.iter().map(|run| run_time(plan.spec(run)).map(|time| time + cooldown)).sum()
+}
+
+/// The smallest effect that `pairs` pairs show at 95 % confidence with 80 % power, in standard deviations of the pairs'
+/// log-ratio; none below two pairs.
+pub fn detectable_in_sd(pairs: u32) -> Option<f64> {
+    let freedom = f64::from(pairs.checked_sub(1).filter(|freedom| *freedom > 0)?);
+    let t = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    let quantiles = t.inverse_cdf(1.0 - (1.0 - CONFIDENCE) / 2.0) + t.inverse_cdf(POWER);
+    Some(quantiles / f64::from(pairs).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schema::{Nanos, Test};
+
+    #[test]
+    fn the_visible_effect_matches_the_t_table() {
+        // scipy.stats.t: (t.ppf(.975, 9) + t.ppf(.8, 9)) / sqrt(10) = (2.2622 + 0.8834) / 3.1623
+        assert!((detectable_in_sd(10).unwrap() - 0.9947).abs() < 1e-3);
+        assert_eq!(detectable_in_sd(1), None);
+    }
+
+    #[test]
+    fn more_pairs_see_smaller_effects() {
+        let seen: Vec<f64> = (2..100).map(|pairs| detectable_in_sd(pairs).unwrap()).collect();
+        assert!(seen.is_sorted_by(|a, b| a > b));
+    }
+
+    #[test]
+    fn each_size_takes_its_phases() {
+        let mut spec = RunSpec::new(Test::Bandwidth);
+        spec.stop = Stop::DurationNs(Nanos(1_000_000_000));
+        spec.warmup_ns = Nanos(500_000_000);
+        let one = run_time(&spec).unwrap();
+        spec.msg_bytes.push(schema::Bytes(8));
+        assert_eq!(run_time(&spec).unwrap() - one, Duration::from_millis(1_500));
+        spec.stop = Stop::Iterations(5);
+        assert_eq!(run_time(&spec), None);
+    }
+}

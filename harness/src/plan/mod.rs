@@ -1,0 +1,145 @@
+//! A plan: a scenario with nothing left to decide. Every run is resolved, ordered and printable before the first starts.
+//!
+//! Pure: reads no file, touches no host, draws no random number of its own; a seed comes in.
+
+mod estimate;
+mod order;
+mod resolve;
+mod show;
+
+use schema::{Design, Gate, Purpose, RunSpec, Variant, Workload};
+
+use crate::scenario::{Hosts, Scenario, ScenarioError};
+
+pub use estimate::{detectable_in_sd, run_time, total_time};
+pub use show::show;
+
+/// Pairs below which no verdict is given.
+pub const MIN_PAIRS: u32 = 6;
+
+/// A scenario, resolved and ordered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// The question it answers.
+    pub question: String,
+    /// The scenario file as it was.
+    pub scenario_toml: String,
+    /// Where the two sides run and meet.
+    pub hosts: Hosts,
+    /// Baseline first.
+    pub variants: Vec<Variant>,
+    /// In scenario order.
+    pub workloads: Vec<Workload>,
+    /// How the runs are laid out.
+    pub design: Design,
+    /// What decides the verdict.
+    pub gates: Vec<Gate>,
+    /// In the order they shall happen.
+    pub runs: Vec<PlannedRun>,
+}
+
+/// One run to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedRun {
+    /// Position in the order, from 0.
+    pub sequence: u32,
+    /// Block, from 0.
+    pub block: u32,
+    /// Workload name.
+    pub workload: String,
+    /// Variant name.
+    pub variant: String,
+    /// Pair or control.
+    pub purpose: Purpose,
+}
+
+/// Makes the plan; `drawn_seed` is used where the scenario names none.
+pub fn plan(scenario: &Scenario, drawn_seed: u64) -> Result<Plan, ScenarioError> {
+    let resolved = resolve::resolve(scenario)?;
+    let seed = scenario.design.seed.unwrap_or(drawn_seed);
+    let design = Design { blocks: scenario.design.blocks, seed, cooldown_ns: scenario.design.cooldown_ns };
+    let runs = order::order(&resolved.workloads, &resolved.variants, &design, scenario.design.order);
+    Ok(Plan {
+        scenario: scenario.name.clone(),
+        question: scenario.question.clone(),
+        scenario_toml: scenario.source.clone(),
+        hosts: scenario.hosts.clone(),
+        variants: resolved.variants,
+        workloads: resolved.workloads,
+        design,
+        gates: resolved.gates,
+        runs,
+    })
+}
+
+impl Plan {
+    /// The resolved spec of a planned run.
+    ///
+    /// # Panics
+    /// When the run is not of this plan.
+    pub fn spec(&self, run: &PlannedRun) -> &RunSpec {
+        spec(&self.workloads, run).expect("a planned run names a workload and a variant of its plan")
+    }
+}
+
+/// The resolved spec of a run, if its workload and variant are among these.
+pub fn spec<'w>(workloads: &'w [Workload], run: &PlannedRun) -> Option<&'w RunSpec> {
+    workloads.iter().find(|workload| workload.name == run.workload)?.specs.get(&run.variant)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+    use crate::scenario::load;
+
+    /// Every shipped scenario, with its text.
+    fn shipped() -> Vec<(Scenario, String)> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let scenarios = files.filter(|file| file.extension().is_some_and(|ending| ending == "toml"));
+        scenarios
+            .map(|file| {
+                (load(&file).unwrap_or_else(|error| panic!("{error}")), fs::read_to_string(file).unwrap())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_shipped_scenario_plans_and_opens_with_its_question() {
+        let all = shipped();
+        assert!(all.len() >= 7, "{}", all.len());
+        for (scenario, text) in all {
+            let plan = plan(&scenario, 1).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(
+                text.lines().next(),
+                Some(format!("# {}", plan.question).as_str()),
+                "{}",
+                plan.scenario
+            );
+            assert!(!plan.gates.is_empty(), "{} declares no gate", plan.scenario);
+            assert!(plan.design.blocks >= 10, "{}", plan.scenario);
+            assert!(show(&plan).contains(&plan.question));
+        }
+    }
+
+    #[test]
+    fn the_shipped_scenarios_are_listed_in_their_readme() {
+        let readme = include_str!("../../../scenarios/README.md");
+        for (scenario, _) in shipped() {
+            assert!(readme.contains(&format!("{}.toml", scenario.name)), "{}", scenario.name);
+            assert!(readme.contains(&scenario.question), "{}", scenario.name);
+        }
+    }
+
+    #[test]
+    fn the_quickstart_measures_for_less_than_a_minute() {
+        let (scenario, _) =
+            shipped().into_iter().find(|(scenario, _)| scenario.name == "quickstart").unwrap();
+        let time = total_time(&plan(&scenario, 1).unwrap()).unwrap();
+        assert!(time.as_secs() < 60, "{time:?}");
+    }
+}

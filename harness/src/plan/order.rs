@@ -1,0 +1,147 @@
+//! The order of the runs: blocks that each hold every variant once and the control, shuffled from a recorded seed.
+//!
+//! A pair is a baseline and a candidate of the same block and workload, so drift slower than a block cancels. The
+//! baseline's two runs are cards of the same deck: which of them is the control is part of the draw.
+
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{RngCore, SeedableRng},
+};
+use schema::{Design, Purpose, Role, Variant, Workload};
+
+use super::PlannedRun;
+use crate::scenario::Order;
+
+/// Lays the runs out.
+pub(super) fn order(
+    workloads: &[Workload],
+    variants: &[Variant],
+    design: &Design,
+    order: Order,
+) -> Vec<PlannedRun> {
+    let mut rng = ChaCha8Rng::seed_from_u64(design.seed);
+    let mut shuffle_if_asked = |length: usize| {
+        let mut positions: Vec<usize> = (0..length).collect();
+        if order == Order::Randomized {
+            shuffle(&mut positions, &mut rng);
+        }
+        positions
+    };
+    let cards = cards(variants);
+    let mut runs = Vec::new();
+    for block in 0..design.blocks {
+        for workload in shuffle_if_asked(workloads.len()) {
+            for card in shuffle_if_asked(cards.len()) {
+                let (variant, purpose) = cards[card];
+                runs.push(PlannedRun {
+                    sequence: runs.len() as u32,
+                    block,
+                    workload: workloads[workload].name.clone(),
+                    variant: variant.to_owned(),
+                    purpose,
+                });
+            }
+        }
+    }
+    runs
+}
+
+/// Every variant once, then the baseline again as the control.
+fn cards(variants: &[Variant]) -> Vec<(&str, Purpose)> {
+    let measured = variants.iter().map(|variant| (variant.name.as_str(), Purpose::Measure));
+    let control = variants.iter().filter(|variant| variant.role == Role::Baseline);
+    measured.chain(control.map(|variant| (variant.name.as_str(), Purpose::Control))).collect()
+}
+
+/// Fisher-Yates. Our own, because the order must be the same in every release that reads the seed.
+fn shuffle(positions: &mut [usize], rng: &mut ChaCha8Rng) {
+    for last in (1..positions.len()).rev() {
+        positions.swap(last, below(rng, last as u64 + 1) as usize);
+    }
+}
+
+/// A number below `bound`, every one as likely: draws above the last whole multiple are drawn again.
+fn below(rng: &mut ChaCha8Rng, bound: u64) -> u64 {
+    let limit = u64::MAX - u64::MAX % bound;
+    loop {
+        let draw = rng.next_u64();
+        if draw < limit {
+            return draw % bound;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use proptest::prelude::*;
+    use schema::Nanos;
+
+    fn variants(candidates: usize) -> Vec<Variant> {
+        (0..=candidates)
+            .map(|n| Variant {
+                name: format!("v{n}"),
+                role: if n == 0 { Role::Baseline } else { Role::Candidate },
+                settings: BTreeMap::new(),
+            })
+            .collect()
+    }
+
+    fn laid_out(workloads: usize, candidates: usize, blocks: u32, seed: u64) -> Vec<PlannedRun> {
+        let workloads: Vec<Workload> =
+            (0..workloads).map(|n| Workload { name: format!("w{n}"), specs: BTreeMap::new() }).collect();
+        let design = Design { blocks, seed, cooldown_ns: Nanos(0) };
+        order(&workloads, &variants(candidates), &design, Order::Randomized)
+    }
+
+    #[test]
+    fn the_order_of_a_seed_never_changes() {
+        let order: Vec<String> = laid_out(1, 1, 4, 42)
+            .iter()
+            .map(|run| format!("{}{}", run.variant, if run.purpose == Purpose::Control { "c" } else { "" }))
+            .collect();
+        assert_eq!(order.join(" "), "v1 v0c v0 v0c v0 v1 v1 v0 v0c v1 v0 v0c");
+    }
+
+    #[test]
+    fn the_control_comes_before_its_twin_half_of_the_time() {
+        let runs = laid_out(1, 1, 2_000, 7);
+        let control_first = runs
+            .chunks(3)
+            .filter(|block| block.iter().find(|run| run.variant == "v0").unwrap().purpose == Purpose::Control)
+            .count();
+        assert!((900..1_100).contains(&control_first), "{control_first} of 2000");
+    }
+
+    proptest! {
+        #[test]
+        fn each_block_holds_each_variant_once_and_one_control(
+            workloads in 1usize..4, candidates in 1usize..5, blocks in 1u32..12, seed in any::<u64>(),
+        ) {
+            let runs = laid_out(workloads, candidates, blocks, seed);
+            let mut seen: BTreeMap<(u32, String, String, bool), u32> = BTreeMap::new();
+            for (n, run) in runs.iter().enumerate() {
+                prop_assert_eq!(run.sequence as usize, n);
+                let key = (run.block, run.workload.clone(), run.variant.clone(), run.purpose == Purpose::Control);
+                *seen.entry(key).or_default() += 1;
+            }
+            prop_assert!(seen.values().all(|times| *times == 1));
+            prop_assert_eq!(seen.len(), workloads * (candidates + 2) * blocks as usize);
+            prop_assert!(seen.keys().all(|(_, _, variant, control)| !control || variant == "v0"));
+        }
+
+        #[test]
+        fn the_runs_of_a_block_stay_together(seed in any::<u64>()) {
+            let runs = laid_out(2, 2, 5, seed);
+            prop_assert!(runs.is_sorted_by_key(|run| run.block));
+            prop_assert!(runs.chunks(4).all(|pair| pair.iter().all(|run| run.workload == pair[0].workload)));
+        }
+
+        #[test]
+        fn the_same_seed_gives_the_same_order(seed in any::<u64>()) {
+            prop_assert_eq!(laid_out(2, 3, 6, seed), laid_out(2, 3, 6, seed));
+        }
+    }
+}

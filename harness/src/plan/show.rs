@@ -1,0 +1,114 @@
+//! Prints a plan: what will run, in which order, for how long, and what it can and can't see.
+
+use std::fmt::Write as _;
+
+use comfy_table::{Table, presets::NOTHING};
+use schema::{Purpose, Role};
+
+use super::{MIN_PAIRS, Plan, detectable_in_sd, total_time};
+use crate::{scenario::Place, words::time};
+
+/// The plan in text.
+pub fn show(plan: &Plan) -> String {
+    let mut text = format!("{}\n\n", plan.question);
+    let _ = writeln!(text, "scenario   {}", plan.scenario);
+    let _ = writeln!(text, "requester  {}", place(&plan.hosts.requester));
+    let _ = writeln!(text, "responder  {}, reached at {}", place(&plan.hosts.responder), plan.hosts.address);
+    let _ = writeln!(text, "design     {}", design(plan));
+    let _ = writeln!(text, "sees       {}", sees(plan.design.blocks));
+    let _ = writeln!(text, "decides    {}", gates(plan));
+    let _ = write!(text, "\nvariants\n{}\n", variants(plan));
+    let _ = write!(text, "\nworkloads\n{}\n", workloads(plan));
+    let _ = write!(text, "\norder\n{}", order(plan));
+    text
+}
+
+fn place(place: &Place) -> String {
+    match place {
+        Place::Local => "on this host".into(),
+        Place::Netns(name) => format!("on this host, in network namespace {name}"),
+    }
+}
+
+fn design(plan: &Plan) -> String {
+    let per_workload = plan.variants.len() + 1;
+    let total = total_time(plan)
+        .map_or("time unknown (ends by count)".into(), |total| format!("about {}", time(total)));
+    format!(
+        "{} blocks x {} workloads x {per_workload} runs (each variant, and the baseline again as the control) = {} runs, {total}; seed {}",
+        plan.design.blocks,
+        plan.workloads.len(),
+        plan.runs.len(),
+        plan.design.seed
+    )
+}
+
+fn sees(pairs: u32) -> String {
+    let Some(in_sd) = detectable_in_sd(pairs).filter(|_| pairs >= MIN_PAIRS) else {
+        return format!("nothing: {pairs} pairs, and a verdict needs {MIN_PAIRS}");
+    };
+    let at = |sd: f64| format!("{:.2}%", sd * in_sd);
+    format!(
+        "{pairs} pairs show an effect of {in_sd:.2} standard deviations of the pairs (95%, power 80%); that deviation is not known before measuring: at 1% noise {}, at 2% {}, at 5% {}",
+        at(1.0),
+        at(2.0),
+        at(5.0)
+    )
+}
+
+fn gates(plan: &Plan) -> String {
+    if plan.gates.is_empty() {
+        return "the primary metric of every workload and size (no gates are declared)".into();
+    }
+    let gate = |gate: &schema::Gate| {
+        let workload = gate.workload.as_deref().unwrap_or("every workload");
+        let size = gate.msg_bytes.map_or(String::new(), |size| format!(" at {size}"));
+        format!("{} of {workload}{size} (margin {}%)", gate.metric, percent(gate.margin))
+    };
+    plan.gates.iter().map(gate).collect::<Vec<_>>().join("; ")
+}
+
+fn percent(share: f64) -> f64 {
+    (share * 1e6).round() / 1e4
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(NOTHING).set_header(header);
+    table
+}
+
+fn variants(plan: &Plan) -> Table {
+    let mut table = table(&["name", "role", "sets"]);
+    for variant in &plan.variants {
+        let role = if variant.role == Role::Baseline { "baseline" } else { "candidate" };
+        let sets = variant.settings.iter().map(|(key, value)| format!("{key} = {value}"));
+        table.add_row([variant.name.as_str(), role, &sets.collect::<Vec<_>>().join(", ")]);
+    }
+    table
+}
+
+fn workloads(plan: &Plan) -> Table {
+    let mut table = table(&["name", "test", "op", "sizes"]);
+    for workload in &plan.workloads {
+        let Some(spec) = workload.specs.values().next() else { continue };
+        let sizes = spec.msg_bytes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        table.add_row([workload.name.clone(), spec.test.to_string(), spec.op.to_string(), sizes]);
+    }
+    table
+}
+
+fn order(plan: &Plan) -> Table {
+    let mut table = table(&["block", "workload", "runs in order"]);
+    let same =
+        |a: &super::PlannedRun, b: &super::PlannedRun| (a.block, &a.workload) == (b.block, &b.workload);
+    for runs in plan.runs.chunk_by(same) {
+        let name = |run: &super::PlannedRun| match run.purpose {
+            Purpose::Measure => run.variant.clone(),
+            Purpose::Control => format!("{} (control)", run.variant),
+        };
+        let names = runs.iter().map(name).collect::<Vec<_>>().join(", ");
+        table.add_row([(runs[0].block + 1).to_string(), runs[0].workload.clone(), names]);
+    }
+    table
+}

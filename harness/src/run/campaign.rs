@@ -1,0 +1,268 @@
+//! The loop of a campaign.
+
+use std::time::{Duration, Instant};
+
+use schema::{Outcome, RunRecord, Workload};
+
+use super::{Executor, Interrupt};
+use crate::{
+    plan::{PlannedRun, spec},
+    store::{Store, StoreError},
+};
+
+/// Failures with one cause, from the very start on, after which nothing can be expected of the next run.
+const HOPELESS: u32 = 3;
+
+/// How a campaign came to its end for now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// Every run was tried.
+    Finished,
+    /// Someone asked to stop; what was done is kept.
+    Interrupted,
+    /// The first runs all failed for one reason.
+    Hopeless(Outcome),
+}
+
+/// Where a campaign stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Position of the run, from 1, among those to be made now.
+    pub number: u32,
+    /// Runs to be made now.
+    pub of: u32,
+    /// Time since the first.
+    pub elapsed: Duration,
+}
+
+impl Progress {
+    /// Time left, judging by the runs that have ended; none before the first has.
+    pub fn time_left(&self) -> Option<Duration> {
+        let ended = self.number - 1;
+        (ended > 0).then(|| self.elapsed / ended * (self.of - ended))
+    }
+}
+
+/// Is told how a campaign goes on.
+pub trait Observer {
+    /// A run starts.
+    fn started(&mut self, progress: &Progress, run: &PlannedRun);
+    /// A run ended and is kept.
+    fn ended(&mut self, progress: &Progress, run: &PlannedRun, record: &RunRecord);
+}
+
+/// What is to be done of a campaign.
+pub struct Work<'c> {
+    /// Its number in the store.
+    pub campaign: i64,
+    /// Its workloads, with every spec.
+    pub workloads: &'c [Workload],
+    /// The runs to make, in order.
+    pub runs: &'c [PlannedRun],
+    /// Pause between two runs.
+    pub cooldown: Duration,
+}
+
+/// Makes the runs, each stored before the next starts.
+pub fn carry_out(
+    work: &Work<'_>,
+    store: &mut Store,
+    executor: &mut dyn Executor,
+    observer: &mut dyn Observer,
+    interrupt: &Interrupt,
+) -> Result<Ending, StoreError> {
+    let start = Instant::now();
+    let mut streak = Streak::default();
+    for (n, run) in work.runs.iter().enumerate() {
+        if interrupt.is_raised() || (n > 0 && !interrupt.sleep(work.cooldown)) {
+            return Ok(Ending::Interrupted);
+        }
+        let progress =
+            Progress { number: n as u32 + 1, of: work.runs.len() as u32, elapsed: start.elapsed() };
+        observer.started(&progress, run);
+        let spec =
+            spec(work.workloads, run).expect("the store refuses runs that are not of the campaign's plan");
+        let Some(record) = executor.execute(spec, interrupt) else { return Ok(Ending::Interrupted) };
+        store.add_run(work.campaign, run.sequence, &record)?;
+        observer.ended(&progress, run, &record);
+        if streak.is_hopeless_after(&record.outcome) {
+            return Ok(Ending::Hopeless(record.outcome));
+        }
+    }
+    Ok(Ending::Finished)
+}
+
+/// Watches the very first runs for a failure that repeats itself.
+#[derive(Default)]
+struct Streak {
+    first: Option<Outcome>,
+    length: u32,
+    broken: bool,
+}
+
+impl Streak {
+    fn is_hopeless_after(&mut self, outcome: &Outcome) -> bool {
+        if self.broken {
+            return false;
+        }
+        let first = self.first.get_or_insert_with(|| outcome.clone());
+        self.broken = outcome.is_completed() || first != outcome;
+        self.length += 1;
+        !self.broken && self.length >= HOPELESS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use schema::{CampaignState, Fabric, Outcome, RunSpec, Side, Stage};
+
+    use super::*;
+    use crate::{
+        plan::{Plan, plan},
+        scenario::parse,
+        store::NewCampaign,
+    };
+
+    const SCENARIO: &str = r#"
+question = "Deeper?"
+[design]
+blocks = 2
+seed = 1
+cooldown = "0s"
+[[workloads]]
+name = "w"
+test = "bandwidth"
+op = "write"
+[[variants]]
+name = "shallow"
+baseline = true
+tx_depth = 1
+[[variants]]
+name = "deep"
+"#;
+
+    /// Gives what its script says, then completes; interrupts itself at one run.
+    #[derive(Default)]
+    struct Fake {
+        failures: Vec<&'static str>,
+        interrupt_at: Option<usize>,
+        made: usize,
+    }
+
+    impl Executor for Fake {
+        fn execute(&mut self, spec: &RunSpec, interrupt: &Interrupt) -> Option<RunRecord> {
+            if self.interrupt_at == Some(self.made) {
+                interrupt.raise();
+                return None;
+            }
+            let cause = self.failures.get(self.made).copied().unwrap_or_default();
+            self.made += 1;
+            let outcome = match cause {
+                "" => Outcome::Completed,
+                cause => Outcome::Failed {
+                    stage: Stage::Launch,
+                    side: Side::Requester,
+                    cause: cause.into(),
+                    advice: String::new(),
+                },
+            };
+            Some(RunRecord::start(spec.clone(), Fabric::Verbs, self.made as u64, outcome))
+        }
+    }
+
+    #[derive(Default)]
+    struct Quiet(Vec<u32>);
+
+    impl Observer for Quiet {
+        fn started(&mut self, _: &Progress, _: &PlannedRun) {}
+        fn ended(&mut self, progress: &Progress, _: &PlannedRun, _: &RunRecord) {
+            self.0.push(progress.number);
+        }
+    }
+
+    struct Bench {
+        store: Store,
+        plan: Plan,
+        id: i64,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let mut store = Store::create_or_open(&folder.path().join("store.db")).unwrap();
+            let plan = plan(&parse(Path::new("x.toml"), SCENARIO.to_owned()).unwrap(), 1).unwrap();
+            let id = store.begin(&NewCampaign { plan: &plan, started_at_unix_ms: 0 }).unwrap();
+            Bench { store, plan, id, _folder: folder }
+        }
+
+        fn go(&mut self, fake: &mut Fake) -> Ending {
+            let runs = self.store.missing_runs(self.id, false).unwrap();
+            let work = Work {
+                campaign: self.id,
+                workloads: &self.plan.workloads,
+                runs: &runs,
+                cooldown: Duration::ZERO,
+            };
+            carry_out(&work, &mut self.store, fake, &mut Quiet::default(), &Interrupt::default()).unwrap()
+        }
+
+        fn kept(&self) -> usize {
+            self.store.load(self.id).unwrap().runs.len()
+        }
+    }
+
+    #[test]
+    fn every_planned_run_is_made_once_and_kept() {
+        let mut bench = Bench::new();
+        let mut fake = Fake::default();
+        assert_eq!(bench.go(&mut fake), Ending::Finished);
+        assert_eq!((fake.made, bench.kept()), (6, 6));
+        let campaign = bench.store.load(bench.id).unwrap();
+        assert_eq!(campaign.state, CampaignState::Finished);
+        assert!(
+            campaign.runs.iter().zip(&bench.plan.runs).all(|(run, planned)| run.sequence == planned.sequence)
+        );
+        assert!(
+            campaign.runs.iter().all(|run| run.record.spec == bench.plan.workloads[0].specs[&run.variant])
+        );
+    }
+
+    #[test]
+    fn an_interrupted_campaign_keeps_its_runs_and_goes_on_where_it_stopped() {
+        let mut bench = Bench::new();
+        assert_eq!(bench.go(&mut Fake { interrupt_at: Some(4), ..Fake::default() }), Ending::Interrupted);
+        assert_eq!(bench.kept(), 4);
+        let mut rest = Fake::default();
+        assert_eq!(bench.go(&mut rest), Ending::Finished);
+        assert_eq!((rest.made, bench.kept()), (2, 6));
+    }
+
+    #[test]
+    fn failures_are_data_and_the_campaign_goes_on() {
+        let mut bench = Bench::new();
+        let mut fake = Fake { failures: vec!["", "no link", "no link", "no link"], ..Fake::default() };
+        assert_eq!(bench.go(&mut fake), Ending::Finished);
+        assert_eq!(bench.kept(), 6);
+        assert_eq!(bench.store.campaigns().unwrap()[0].not_completed, 3);
+    }
+
+    #[test]
+    fn three_like_failures_at_the_very_start_end_it() {
+        let mut bench = Bench::new();
+        let mut fake = Fake { failures: vec!["no link"; 6], ..Fake::default() };
+        assert!(matches!(bench.go(&mut fake), Ending::Hopeless(_)));
+        assert_eq!((fake.made, bench.kept()), (3, 3));
+        let mut different = Fake { failures: vec!["no link", "no token", "no link"], ..Fake::default() };
+        assert_eq!(Bench::new().go(&mut different), Ending::Finished);
+    }
+
+    #[test]
+    fn time_left_is_judged_by_what_was_done() {
+        let at = |number| Progress { number, of: 10, elapsed: Duration::from_secs(8) };
+        assert_eq!(at(1).time_left(), None);
+        assert_eq!(at(5).time_left(), Some(Duration::from_secs(12)));
+    }
+}

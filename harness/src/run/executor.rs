@@ -1,0 +1,12 @@
+//! What makes a run: verbs-bench processes in earnest, anything else in a test.
+
+use schema::RunRecord;
+use schema::RunSpec;
+
+use super::Interrupt;
+
+/// Makes runs.
+pub trait Executor {
+    /// Makes one run. Whatever goes wrong is in the record; none means it was interrupted and there is nothing to keep.
+    fn execute(&mut self, spec: &RunSpec, interrupt: &Interrupt) -> Option<RunRecord>;
+}

@@ -1,0 +1,19 @@
+//! Carries out the planned runs one after the other, keeps each as it ends, and stops cleanly when told to.
+//!
+//! A failed run is data and the campaign goes on; only a failure that stands at the very start and repeats itself ends it,
+//! because then nothing can be measured.
+
+mod campaign;
+mod child;
+mod executor;
+mod failure;
+mod interrupt;
+mod locate;
+mod token;
+mod verbs_bench;
+
+pub use campaign::{Ending, Observer, Progress, Work, carry_out};
+pub use executor::Executor;
+pub use interrupt::Interrupt;
+pub use locate::{LocateError, VerbsBench, locate};
+pub use verbs_bench::Processes;

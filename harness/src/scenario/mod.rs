@@ -1,0 +1,139 @@
+//! A scenario as written: a question, what is measured, what is varied, and what decides.
+//!
+//! Reads the file and checks what can be known from its text; nothing is resolved, ordered or corrected here. What every
+//! key means is in `docs/scenarios.md`.
+
+mod check;
+mod fault;
+mod load;
+mod parameter;
+mod section;
+
+use std::{net::IpAddr, path::PathBuf};
+
+use schema::{Bytes, Metric, Nanos, Op, Test};
+
+pub use fault::{Fault, FaultReport, ScenarioError, Span};
+pub use load::{load, parse};
+pub use parameter::{Assignment, PARAMETERS, SIDE_PARAMETERS};
+pub use section::At;
+
+/// A scenario file, read.
+pub struct Scenario {
+    /// Name of the file without its ending.
+    pub name: String,
+    /// The file as it was named.
+    pub file: PathBuf,
+    /// Its text.
+    pub source: String,
+    /// The question it answers.
+    pub question: String,
+    /// Where the two sides run.
+    pub hosts: Hosts,
+    /// How runs are laid out in time.
+    pub design: WrittenDesign,
+    /// What `[hosts]`, `[design]` and `[soft]` set for every run.
+    pub ground: Vec<Assignment>,
+    /// What is measured.
+    pub workloads: Vec<WrittenWorkload>,
+    /// What is varied.
+    pub variants: Vec<WrittenVariant>,
+    /// What decides.
+    pub gates: Vec<WrittenGate>,
+}
+
+impl Scenario {
+    /// An error of this file.
+    pub fn error(&self, faults: Vec<Fault>) -> ScenarioError {
+        ScenarioError::Faults(FaultReport { file: self.file.clone(), source: self.source.clone(), faults })
+    }
+}
+
+/// Where a side runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Place {
+    /// A child process beside the harness.
+    #[default]
+    Local,
+    /// A child process in a network namespace of this host.
+    Netns(String),
+}
+
+/// Where the two sides run and meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hosts {
+    /// The side that posts.
+    pub requester: Place,
+    /// The side that is written to.
+    pub responder: Place,
+    /// Address the responder listens on and the requester connects to; it carries the exchange, not the messages.
+    pub address: IpAddr,
+}
+
+/// The order of the runs in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Drawn from the seed, so that drift does not favour a variant.
+    #[default]
+    Randomized,
+    /// As in the file, the control last.
+    AsWritten,
+}
+
+/// How runs are laid out in time, as written.
+#[derive(Debug, Clone)]
+pub struct WrittenDesign {
+    /// Blocks; each holds every variant once, and the control.
+    pub blocks: u32,
+    /// Seed of the order; absent is drawn, and recorded.
+    pub seed: Option<u64>,
+    /// Pause between two runs.
+    pub cooldown_ns: Nanos,
+    /// Order within a block.
+    pub order: Order,
+}
+
+/// A workload as written.
+pub struct WrittenWorkload {
+    /// Its name.
+    pub name: At<String>,
+    /// Bandwidth or latency.
+    pub test: Test,
+    /// The verb.
+    pub op: Op,
+    /// What it sets.
+    pub sets: Vec<Assignment>,
+    /// What it sets when it runs under one variant.
+    pub with: Vec<(At<String>, Vec<Assignment>)>,
+}
+
+/// A variant as written.
+pub struct WrittenVariant {
+    /// Its name.
+    pub name: At<String>,
+    /// Whether others are compared with it.
+    pub baseline: Option<At<bool>>,
+    /// What it sets.
+    pub sets: Vec<Assignment>,
+}
+
+impl WrittenVariant {
+    /// Whether others are compared with it.
+    pub fn is_baseline(&self) -> bool {
+        self.baseline.as_ref().is_some_and(|flag| flag.value)
+    }
+}
+
+/// A gate as written.
+pub struct WrittenGate {
+    /// Path and place of its table.
+    pub table: At<String>,
+    /// What is compared.
+    pub metric: At<Metric>,
+    /// Name of the workload; absent is every workload that has the metric.
+    pub workload: Option<At<String>>,
+    /// Message size; absent is every size.
+    pub size: Option<At<Bytes>>,
+    /// Changes below this share do not matter; absent is the metric's own.
+    pub margin: Option<f64>,
+}

@@ -1,0 +1,270 @@
+//! Campaigns in the store: begun, filled run by run, found again, and read back whole.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use schema::{Campaign, CampaignRun, CampaignState, Design, Nanos, Purpose, RunRecord, SCHEMA_VERSION};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{
+    Store, StoreError,
+    record::{self, RowError},
+};
+use crate::plan::{Plan, PlannedRun};
+
+/// A campaign about to begin.
+pub struct NewCampaign<'p> {
+    /// What it carries out.
+    pub plan: &'p Plan,
+    /// Start, ms since 1970 UTC.
+    pub started_at_unix_ms: u64,
+}
+
+/// What a list of campaigns shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CampaignHead {
+    /// Identity.
+    pub id: i64,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// The question it answers.
+    pub question: String,
+    /// Start, ms since 1970 UTC.
+    pub started_at_unix_ms: u64,
+    /// Runs planned.
+    pub planned: u32,
+    /// Runs tried.
+    pub tried: u32,
+    /// Runs that did not complete.
+    pub not_completed: u32,
+}
+
+impl CampaignHead {
+    /// How far it has come.
+    pub fn state(&self) -> CampaignState {
+        if self.tried < self.planned { CampaignState::Unfinished } else { CampaignState::Finished }
+    }
+}
+
+/// The last try of every sequence of a campaign.
+const LAST_TRY: &str = "SELECT max(id) AS id, sequence FROM run WHERE campaign = ?1 GROUP BY sequence";
+
+impl Store {
+    /// Begins a campaign: what it is and every run it shall make, in one transaction.
+    pub fn begin(&mut self, new: &NewCampaign<'_>) -> Result<i64, StoreError> {
+        let file = self.file.clone();
+        begin(&mut self.connection, new)
+            .map_err(|error| sqlite_or_shape("writing the campaign to", &file, 0, error))
+    }
+
+    /// Adds a run as it ended, in one transaction.
+    pub fn add_run(&mut self, campaign: i64, sequence: u32, record: &RunRecord) -> Result<(), StoreError> {
+        let file = self.file.clone();
+        let mut write = || -> Result<(), RowError> {
+            let transaction = self.connection.transaction()?;
+            record::insert(&transaction, campaign, sequence, record)?;
+            Ok(transaction.commit()?)
+        };
+        write().map_err(|error| sqlite_or_shape("writing a run to", &file, campaign, error))
+    }
+
+    /// Every campaign, the newest first.
+    pub fn campaigns(&self) -> Result<Vec<CampaignHead>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<CampaignHead>> {
+            let mut statement = self.connection.prepare(&format!("{HEADS} ORDER BY c.id DESC"))?;
+            statement.query_map([], head)?.collect()
+        };
+        read().map_err(self.failed("listing the campaigns of"))
+    }
+
+    /// The newest campaign of a scenario that still misses runs, and the scenario text it began with.
+    pub fn newest_unfinished(&self, scenario: &str) -> Result<Option<(CampaignHead, String)>, StoreError> {
+        let heads = self.campaigns()?;
+        let unfinished =
+            |head: &CampaignHead| head.scenario == scenario && head.state() == CampaignState::Unfinished;
+        heads.into_iter().find(unfinished).map(|head| self.with_text(head)).transpose()
+    }
+
+    /// The newest campaign of a scenario, and the scenario text it began with.
+    pub fn newest_of(&self, scenario: &str) -> Result<Option<(CampaignHead, String)>, StoreError> {
+        let mut heads = self.campaigns()?.into_iter();
+        heads.find(|head| head.scenario == scenario).map(|head| self.with_text(head)).transpose()
+    }
+
+    fn with_text(&self, head: CampaignHead) -> Result<(CampaignHead, String), StoreError> {
+        let text = self
+            .connection
+            .query_row("SELECT scenario_toml FROM campaign WHERE id = ?1", [head.id], |row| row.get(0))
+            .map_err(self.failed("reading the scenario of a campaign from"))?;
+        Ok((head, text))
+    }
+
+    /// The runs a campaign still misses, in their planned order; with `failed`, those that did not complete too.
+    pub fn missing_runs(&self, campaign: i64, failed: bool) -> Result<Vec<PlannedRun>, StoreError> {
+        let read = || -> Result<Vec<PlannedRun>, RowError> {
+            let mut statement = self.connection.prepare(&format!(
+                "SELECT p.sequence, block, workload, variant, purpose FROM planned_run p
+                 LEFT JOIN ({LAST_TRY}) last USING (sequence) LEFT JOIN run r ON r.id = last.id
+                 WHERE p.campaign = ?1 AND (r.id IS NULL OR (?2 AND r.status <> 'completed')) ORDER BY p.sequence"
+            ))?;
+            let mut rows = statement.query(params![campaign, failed])?;
+            let mut runs = Vec::new();
+            while let Some(row) = rows.next()? {
+                runs.push(planned_run(row)?);
+            }
+            Ok(runs)
+        };
+        read().map_err(|error| sqlite_or_shape("reading the plan from", &self.file, campaign, error))
+    }
+
+    /// The number of the campaign asked for, or of the newest.
+    pub fn campaign_id(&self, asked: Option<i64>) -> Result<i64, StoreError> {
+        let known = self.campaigns()?;
+        let found = known.iter().find(|head| asked.is_none_or(|id| id == head.id));
+        found
+            .map(|head| head.id)
+            .ok_or_else(|| StoreError::NoCampaign { file: self.file.clone(), campaign: asked })
+    }
+
+    /// A campaign with every run, as it was measured.
+    pub fn load(&self, id: i64) -> Result<Campaign, StoreError> {
+        load(&self.connection, id)
+            .map_err(|error| sqlite_or_shape("reading a campaign from", &self.file, id, error))?
+            .ok_or_else(|| StoreError::NoCampaign { file: self.file.clone(), campaign: Some(id) })
+    }
+}
+
+fn sqlite_or_shape(
+    doing: &'static str,
+    file: &std::path::Path,
+    campaign: i64,
+    error: RowError,
+) -> StoreError {
+    match error {
+        RowError::Sqlite(source) => StoreError::sqlite(doing, file, source),
+        other => {
+            StoreError::Damaged { file: file.to_owned(), campaign, what: doing, cause: other.to_string() }
+        }
+    }
+}
+
+/// The word a unit variant is in JSON, without the quotes.
+fn word(value: &impl Serialize) -> Result<String, RowError> {
+    serde_json::to_value(value)?.as_str().map(str::to_owned).ok_or_else(|| RowError::Shape("word".into()))
+}
+
+/// A value as the JSON text of a column.
+fn json(value: &impl Serialize) -> Result<String, RowError> {
+    Ok(serde_json::to_string(value)?)
+}
+
+fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, RowError> {
+    Ok(serde_json::from_str(text)?)
+}
+
+fn begin(connection: &mut Connection, new: &NewCampaign<'_>) -> Result<i64, RowError> {
+    let (plan, design) = (new.plan, &new.plan.design);
+    let transaction = connection.transaction()?;
+    transaction.execute(
+        "INSERT INTO campaign (schema_version, scenario, question, scenario_toml, started_at_unix_ms, blocks, seed,
+             cooldown_ns, variants, workloads, gates) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        params![
+            SCHEMA_VERSION,
+            plan.scenario,
+            plan.question,
+            plan.scenario_toml,
+            new.started_at_unix_ms as i64,
+            design.blocks,
+            design.seed.to_string(),
+            design.cooldown_ns.get() as i64,
+            json(&plan.variants)?,
+            json(&plan.workloads)?,
+            json(&plan.gates)?,
+        ],
+    )?;
+    let id = transaction.last_insert_rowid();
+    for run in &plan.runs {
+        transaction.execute(
+            "INSERT INTO planned_run VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![id, run.sequence, run.block, run.workload, run.variant, word(&run.purpose)?],
+        )?;
+    }
+    transaction.commit()?;
+    Ok(id)
+}
+
+const HEADS: &str = "SELECT c.id, scenario, question, started_at_unix_ms,
+    (SELECT count(*) FROM planned_run p WHERE p.campaign = c.id),
+    (SELECT count(DISTINCT sequence) FROM run r WHERE r.campaign = c.id),
+    (SELECT count(*) FROM run r WHERE r.campaign = c.id AND status <> 'completed' AND r.id IN
+        (SELECT max(id) FROM run l WHERE l.campaign = c.id GROUP BY sequence))
+    FROM campaign c";
+
+fn head(row: &Row<'_>) -> rusqlite::Result<CampaignHead> {
+    Ok(CampaignHead {
+        id: row.get(0)?,
+        scenario: row.get(1)?,
+        question: row.get(2)?,
+        started_at_unix_ms: row.get::<_, i64>(3)? as u64,
+        planned: row.get(4)?,
+        tried: row.get(5)?,
+        not_completed: row.get(6)?,
+    })
+}
+
+fn planned_run(row: &Row<'_>) -> Result<PlannedRun, RowError> {
+    Ok(PlannedRun {
+        sequence: row.get(0)?,
+        block: row.get(1)?,
+        workload: row.get(2)?,
+        variant: row.get(3)?,
+        purpose: serde_json::from_value::<Purpose>(row.get::<_, String>(4)?.into())?,
+    })
+}
+
+fn load(connection: &Connection, id: i64) -> Result<Option<Campaign>, RowError> {
+    let Some(head) = connection.query_row(&format!("{HEADS} WHERE c.id = ?1"), [id], head).optional()? else {
+        return Ok(None);
+    };
+    let mut statement = connection.prepare(
+        "SELECT schema_version, scenario_toml, blocks, seed, cooldown_ns, variants, workloads, gates
+         FROM campaign WHERE id = ?1",
+    )?;
+    let mut rows = statement.query([id])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let text = |column: usize| row.get::<_, String>(column);
+    let seed = text(3)?.parse().map_err(|_| RowError::Shape("seed".into()))?;
+    Ok(Some(Campaign {
+        schema_version: row.get(0)?,
+        id,
+        state: head.state(),
+        scenario: head.scenario,
+        question: head.question,
+        scenario_toml: text(1)?,
+        started_at_unix_ms: head.started_at_unix_ms,
+        variants: read_json(&text(5)?)?,
+        workloads: read_json(&text(6)?)?,
+        design: Design { blocks: row.get(2)?, seed, cooldown_ns: Nanos(row.get::<_, i64>(4)? as u64) },
+        gates: read_json(&text(7)?)?,
+        runs: load_runs(connection, id)?,
+    }))
+}
+
+fn load_runs(connection: &Connection, id: i64) -> Result<Vec<CampaignRun>, RowError> {
+    let mut statement = connection.prepare(&format!(
+        "SELECT p.sequence, block, workload, variant, purpose, last.id FROM ({LAST_TRY}) last
+         JOIN planned_run p ON p.campaign = ?1 AND p.sequence = last.sequence ORDER BY last.id"
+    ))?;
+    let mut rows = statement.query([id])?;
+    let mut runs = Vec::new();
+    while let Some(row) = rows.next()? {
+        let planned = planned_run(row)?;
+        runs.push(CampaignRun {
+            sequence: planned.sequence,
+            block: planned.block,
+            workload: planned.workload,
+            variant: planned.variant,
+            purpose: planned.purpose,
+            record: record::load(connection, row.get(5)?)?,
+        });
+    }
+    Ok(runs)
+}

@@ -1,0 +1,72 @@
+//! Quantities and moments as people read them.
+
+use std::time::Duration;
+
+use schema::{Metric, Point, RunRecord, Test};
+
+/// A duration to the precision a person plans by: `0.4 s`, `52 s`, `3 min 5 s`, `2 h 10 min`.
+pub fn time(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..10 => format!("{:.1} s", duration.as_secs_f64()),
+        10..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}
+
+/// Now, in ms since 1970 UTC.
+pub fn unix_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as u64)
+}
+
+/// A moment in UTC, to the second.
+pub fn moment(unix_ms: u64) -> String {
+    let moment = std::time::UNIX_EPOCH + Duration::from_millis(unix_ms);
+    humantime::format_rfc3339_seconds(moment).to_string()
+}
+
+/// What a run measured: the primary metric of each of its points.
+pub fn measured(record: &RunRecord) -> String {
+    let value =
+        |point: &Point| Metric::primary(point.test).of(point).map(|value| quantity(value, point.test));
+    let values = record.points.iter().map(|point| value(point).unwrap_or_else(|| "-".into()));
+    values.collect::<Vec<_>>().join(", ")
+}
+
+fn quantity(value: f64, test: Test) -> String {
+    let scales: &[(f64, &str)] = match test {
+        Test::Bandwidth => &[(1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")],
+        Test::Latency => &[(1e6, "ms"), (1e3, "us"), (1.0, "ns")],
+    };
+    let (scale, unit) = scales.iter().find(|(scale, _)| value >= *scale).unwrap_or(&scales[scales.len() - 1]);
+    let scaled = value / scale;
+    let digits = if scaled >= 100.0 {
+        0
+    } else if scaled >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{scaled:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_have_three_digits() {
+        assert_eq!(quantity(15.96e9, Test::Bandwidth), "16.0 Gb/s");
+        assert_eq!(quantity(2_134.0, Test::Latency), "2.13 us");
+        assert_eq!(quantity(0.0, Test::Latency), "0.00 ns");
+    }
+
+    #[test]
+    fn moments_and_times_read_well() {
+        assert_eq!(moment(1_795_996_800_000), "2026-11-30T00:00:00Z");
+        assert_eq!(time(Duration::from_secs(185)), "3 min 5 s");
+        assert_eq!(time(Duration::from_millis(400)), "0.4 s");
+    }
+}
