@@ -20,6 +20,8 @@ mod qp;
 mod raw;
 mod region;
 mod stall;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::sync::Arc;

@@ -14,6 +14,8 @@ mod ext;
 mod gid;
 mod libibverbs;
 mod mr;
+#[cfg(test)]
+mod order;
 mod pd;
 mod port;
 mod provider;
