@@ -302,3 +302,39 @@ pub fn fail(run: &mut CampaignRun) {
         advice: "look at the responder's log and at the link".into(),
     };
 }
+
+/// The samples every view is tested on.
+pub const NAMES: [&str; 7] =
+    ["improved", "regressed", "equivalent", "inconclusive", "unstable", "failed_runs", "several_sizes"];
+
+/// One of [`NAMES`].
+pub fn named(name: &str) -> Option<Campaign> {
+    let latency = |speed| Sample {
+        test: Test::Latency,
+        sizes: vec![Bytes(8)],
+        candidates: vec![("near", speed)],
+        ..Sample::default()
+    };
+    let campaign = match name {
+        "improved" => Sample::default().campaign(),
+        "regressed" => latency(0.88).campaign(),
+        "equivalent" => Sample { candidates: vec![("deep", 1.0)], ..Sample::default() }.campaign(),
+        "inconclusive" => Sample { noise: 0.02, ..latency(1.015) }.campaign(),
+        "unstable" => Sample { control: 1.06, ..Sample::default() }.campaign(),
+        "failed_runs" => {
+            let mut campaign = Sample::default().campaign();
+            for lost in [4, 11] {
+                fail(&mut campaign.runs[lost]);
+            }
+            campaign
+        }
+        "several_sizes" => Sample {
+            sizes: [512, 4096, 32_768, 262_144].map(Bytes).to_vec(),
+            candidates: vec![("deep", 1.4), ("deeper", 1.42)],
+            ..Sample::default()
+        }
+        .campaign(),
+        _ => return None,
+    };
+    Some(campaign)
+}

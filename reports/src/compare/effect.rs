@@ -52,7 +52,7 @@ fn better_share(d: &[f64], direction: Direction) -> f64 {
 }
 
 /// Smallest, median and largest; none of nothing.
-pub(super) fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
+pub fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
     Some(Spread {

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 
 use schema::{Bytes, Campaign, CampaignState, Fabric, Metric, Purpose, SCHEMA_VERSION};
 
+pub use effect::spread;
 pub use model::*;
 use pairing::{Place, Runs, Subject};
 use questions::Question;

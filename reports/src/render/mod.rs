@@ -1,12 +1,47 @@
 //! Prints what was computed, for people and for programs. Computes nothing: a number that is not in the campaign or in the
 //! comparison is not printed.
 
+mod facts;
+mod figures;
+mod html;
 mod json;
+mod markdown;
 mod number;
 mod sentence;
 mod table;
+mod view;
 mod words;
 
+pub use html::html;
 pub use json::json;
+pub use markdown::markdown;
 pub use sentence::sentence;
 pub use table::table;
+
+/// Why a report cannot be rendered.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// A stored histogram cannot be read.
+    #[error(
+        "{workload} at {msg_bytes}: {source}; the store is damaged, report another campaign or restore the file"
+    )]
+    Histogram {
+        /// The workload.
+        workload: String,
+        /// The message size.
+        msg_bytes: schema::Bytes,
+        /// What is wrong with it.
+        source: schema::histogram::HistogramError,
+    },
+    /// The drawing library refused.
+    #[error("drawing the figure `{name}`: {cause}; the Markdown report has the numbers")]
+    Figure {
+        /// Which.
+        name: String,
+        /// Why.
+        cause: String,
+    },
+    /// The template refused.
+    #[error("filling the HTML template: {0}; the Markdown report has the same content")]
+    Template(#[from] askama::Error),
+}

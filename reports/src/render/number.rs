@@ -20,6 +20,36 @@ pub(super) fn nanos(ns: f64) -> String {
     scaled(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")])
 }
 
+/// A value for an axis: like [`value`], without digits that say nothing.
+pub(super) fn value_short(metric: Metric, v: f64) -> String {
+    trimmed(&value(metric, v))
+}
+
+/// A span of time for an axis.
+pub(super) fn nanos_short(ns: f64) -> String {
+    trimmed(&nanos(ns))
+}
+
+/// A change for an axis: `+25%`.
+pub(super) fn change_short(share: f64) -> String {
+    change(share).replace(".0%", "%")
+}
+
+/// A number for an axis: `1`, `0.5`.
+pub(super) fn plain(value: f64) -> String {
+    trimmed(&format!("{} ", three_digits(value))).trim_end().to_owned()
+}
+
+/// Drops zeros behind the point of the number before the unit.
+fn trimmed(text: &str) -> String {
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text.to_owned(),
+    }
+}
+
 /// In the largest unit in which three digits leave a whole part.
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     let rounded = to_three_digits(value);
@@ -95,6 +125,26 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
+/// Date and time of day, to the second.
+pub(super) fn utc(unix_ms: u64) -> String {
+    let seconds = unix_ms / 1000;
+    let (year, month, day) = civil((seconds / 86_400) as i64);
+    let (hour, minute) = (seconds / 3_600 % 24, seconds / 60 % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{:02}", seconds % 60)
+}
+
+/// Year, month and day of the days since 1970: counted in years that begin in March, so that leap days come last.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
 /// `1 pair`, `2 pairs`.
 pub(super) fn counted(count: u32, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
@@ -122,6 +172,15 @@ mod tests {
         assert_eq!(change(0.9999), "+100%");
         assert_eq!(change(98.76), "+9,880%");
         assert_eq!((margin(0.02), margin(0.005), margin(0.1)), ("2%".into(), "0.5%".into(), "10%".into()));
+    }
+
+    #[test]
+    fn dates_agree_with_date() {
+        // date -u -d @N '+%F %T'
+        assert_eq!(utc(0), "1970-01-01 00:00:00");
+        assert_eq!(utc(951_782_399_000), "2000-02-28 23:59:59");
+        assert_eq!(utc(951_868_799_000), "2000-02-29 23:59:59");
+        assert_eq!(utc(1_795_996_800_000), "2026-11-30 00:00:00");
     }
 
     proptest! {

@@ -45,6 +45,25 @@ pub(super) fn metric(metric: Metric, test: Test) -> String {
     }
 }
 
+/// What a metric is called in a narrow place.
+pub(super) fn short_metric(metric: Metric) -> String {
+    metric.to_string().replace('_', " ")
+}
+
+/// What the latency of a test spans.
+pub(super) fn latency(test: Test) -> &'static str {
+    match test {
+        Test::Bandwidth => "Latency from post to completion, under load",
+        Test::Latency => "Latency (half round trip)",
+    }
+}
+
+/// With a capital first letter.
+pub(super) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// What a cell is about: `bandwidth of write at 64Ki`.
 pub(super) fn subject(cell: &Cell) -> String {
     format!("{} of {} at {}", metric(cell.metric, cell.test), cell.workload, cell.msg_bytes)

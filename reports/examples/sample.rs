@@ -1,0 +1,23 @@
+//! Renders a synthetic campaign, to look at the report: `cargo run -p reports --example sample -- improved out.html`.
+
+use std::{env, error::Error, fs};
+
+use reports::{CompareOptions, compare, render, testing};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut args = env::args().skip(1);
+    let (Some(name), Some(path)) = (args.next(), args.next()) else {
+        return Err("give the name of a sample and a path to write to".into());
+    };
+    let campaign =
+        testing::named(&name).ok_or_else(|| format!("no sample `{name}`; known are {:?}", testing::NAMES))?;
+    let comparison = compare(&campaign, &CompareOptions::default());
+    let page = if path.ends_with(".md") {
+        render::markdown(&campaign, &comparison)
+    } else {
+        render::html(&campaign, &comparison)?
+    };
+    fs::write(&path, page)?;
+    println!("{}", render::table(&comparison));
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! One self-contained HTML file: no network, opens from disk.
+
+use askama::Template;
+use schema::Campaign;
+
+use super::{
+    RenderError,
+    figures::{self, Figure, Source},
+    view::{SizeView, View, WorkloadView, baseline_spec},
+};
+use crate::compare::Comparison;
+
+/// Sizes of a workload whose details are open from the start.
+const OPEN_SIZES: usize = 2;
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'v> {
+    view: &'v View,
+    effects: Vec<Numbered>,
+    workloads: Vec<PageWorkload<'v>>,
+}
+
+struct PageWorkload<'v> {
+    view: &'v WorkloadView,
+    figures: Vec<Numbered>,
+    sizes: Vec<PageSize<'v>>,
+}
+
+struct PageSize<'v> {
+    view: &'v SizeView,
+    figures: Vec<Numbered>,
+    open: bool,
+}
+
+/// A figure with its number on the page.
+struct Numbered {
+    number: u32,
+    figure: Figure,
+}
+
+/// Gives figures their numbers in the order of the page.
+#[derive(Default)]
+struct Counter(u32);
+
+impl Counter {
+    fn number(&mut self, figures: impl IntoIterator<Item = Option<Figure>>) -> Vec<Numbered> {
+        let mut next = || {
+            self.0 += 1;
+            self.0
+        };
+        figures.into_iter().flatten().map(|figure| Numbered { number: next(), figure }).collect()
+    }
+}
+
+/// The page.
+pub fn html(campaign: &Campaign, comparison: &Comparison) -> Result<String, RenderError> {
+    let view = View::of(campaign, comparison);
+    let label = view.simulated.as_ref().map(|label| format!("simulated: {label}"));
+    let mut counter = Counter::default();
+    let effects = counter.number([figures::forest(comparison, label.as_deref())?]);
+    let mut workloads = Vec::new();
+    for (workload, workload_view) in campaign.workloads.iter().zip(&view.workloads) {
+        let Some(spec) = baseline_spec(campaign, workload) else { continue };
+        let source = Source { campaign, workload, test: spec.test, simulated: label.as_deref() };
+        workloads.push(page_workload(source, workload_view, &mut counter)?);
+    }
+    Ok(Page { view: &view, effects, workloads }.render()?)
+}
+
+fn page_workload<'v>(
+    source: Source<'_>,
+    view: &'v WorkloadView,
+    counter: &mut Counter,
+) -> Result<PageWorkload<'v>, RenderError> {
+    let all_sizes: Vec<_> = view.sizes.iter().map(|size| size.msg_bytes).collect();
+    let figures = counter.number([figures::by_size(source, &all_sizes)?]);
+    let mut sizes = Vec::new();
+    for (n, view) in view.sizes.iter().enumerate() {
+        let figures = counter.number([
+            figures::percentiles(source, view.msg_bytes)?,
+            figures::runs(source, view.msg_bytes)?,
+            figures::intervals(source, view.msg_bytes)?,
+        ]);
+        sizes.push(PageSize { view, figures, open: n < OPEN_SIZES });
+    }
+    Ok(PageWorkload { view, figures, sizes })
+}

@@ -1,0 +1,361 @@
+//! What HTML and Markdown both say, in the order in which they say it: all text, all numbers with unit and n.
+
+use schema::{Bytes, Campaign, CampaignState, Metric, Purpose, RunSpec, Stop, Test, Workload};
+
+use super::{
+    facts::{self, FactGroup},
+    number,
+    sentence::claim,
+    words,
+};
+use crate::compare::{Cell, Comparison, Unusable, fewest_pairs, spread};
+
+/// A report, in words.
+pub(super) struct View {
+    pub(super) scenario: String,
+    pub(super) question: String,
+    /// The verdict in one word or two, and the class of its colour.
+    pub(super) verdict: Badge,
+    /// The verdict in one sentence, without its name.
+    pub(super) claim: String,
+    /// Labels of the simulated fabrics; none with real devices.
+    pub(super) simulated: Option<String>,
+    /// What the reader must know before anything else, for example that the campaign is unfinished.
+    pub(super) warnings: Vec<String>,
+    /// When, how many runs.
+    pub(super) summary: String,
+    pub(super) interval_name: String,
+    pub(super) gates: Vec<EffectRow>,
+    pub(super) others: Vec<EffectRow>,
+    pub(super) variants: Vec<String>,
+    pub(super) workloads: Vec<WorkloadView>,
+    pub(super) settings: Vec<facts::FactRow>,
+    pub(super) unusable: Vec<UnusableRow>,
+    pub(super) unasked_changes: Vec<String>,
+    pub(super) facts: Vec<FactGroup>,
+    pub(super) method: Vec<String>,
+    pub(super) limits: Vec<String>,
+    pub(super) scenario_toml: String,
+    pub(super) version: String,
+}
+
+/// A verdict as it is shown: never by colour alone.
+pub(super) struct Badge {
+    pub(super) word: &'static str,
+    pub(super) sign: &'static str,
+    pub(super) class: &'static str,
+}
+
+/// One cell.
+pub(super) struct EffectRow {
+    pub(super) metric: String,
+    pub(super) workload: String,
+    pub(super) size: String,
+    pub(super) candidate: String,
+    pub(super) baseline_median: String,
+    pub(super) candidate_median: String,
+    pub(super) change: String,
+    pub(super) interval: String,
+    pub(super) margin: String,
+    pub(super) p: String,
+    pub(super) control: String,
+    pub(super) pairs: String,
+    pub(super) verdict: Badge,
+    /// What stands behind the verdict, and what is odd; may be empty.
+    pub(super) remarks: Vec<String>,
+}
+
+/// One workload.
+pub(super) struct WorkloadView {
+    pub(super) name: String,
+    pub(super) about: String,
+    pub(super) sizes: Vec<SizeView>,
+}
+
+/// One message size of a workload.
+pub(super) struct SizeView {
+    pub(super) msg_bytes: Bytes,
+    pub(super) verdicts: Vec<(String, Badge)>,
+    /// A row per metric: its name, then a text per variant.
+    pub(super) numbers: Vec<(String, Vec<String>)>,
+}
+
+/// A run that counts for nothing.
+pub(super) struct UnusableRow {
+    pub(super) run: String,
+    pub(super) place: String,
+    pub(super) kind: &'static str,
+    pub(super) reason: String,
+}
+
+impl View {
+    /// Puts a comparison into words.
+    pub(super) fn of(campaign: &Campaign, comparison: &Comparison) -> Self {
+        let rows = |gated| {
+            let cells = comparison.cells.iter().filter(move |cell| cell.gated == gated);
+            cells.map(effect_row).collect()
+        };
+        let mut facts: Vec<FactGroup> =
+            campaign.workloads.iter().map(|workload| facts::parameters(campaign, &workload.name)).collect();
+        facts.extend(facts::environment(campaign));
+        View {
+            scenario: campaign.scenario.clone(),
+            question: campaign.question.clone(),
+            verdict: badge(words::campaign_verdict(comparison.verdict)),
+            claim: words::capitalised(&claim(comparison)) + ".",
+            simulated: (!comparison.simulated.is_empty()).then(|| comparison.simulated.join("; ")),
+            warnings: warnings(campaign, comparison),
+            summary: summary(campaign),
+            interval_name: format!("{} interval", number::margin(1.0 - comparison.alpha)),
+            gates: rows(true),
+            others: rows(false),
+            variants: campaign.variants.iter().map(|variant| variant.name.clone()).collect(),
+            workloads: campaign
+                .workloads
+                .iter()
+                .map(|workload| workload_view(campaign, comparison, workload))
+                .collect(),
+            settings: settings(campaign),
+            unusable: comparison.unusable.iter().map(unusable_row).collect(),
+            unasked_changes: facts::unasked_changes(campaign),
+            facts,
+            method: method(campaign, comparison),
+            limits: limits(comparison),
+            scenario_toml: campaign.scenario_toml.clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+}
+
+/// Sign and colour class of a verdict.
+pub(super) fn badge(word: &'static str) -> Badge {
+    let (sign, class) = match word {
+        "Improved" => ("▲", "good"),
+        "Regressed" => ("▼", "bad"),
+        "Equivalent" => ("=", "same"),
+        "Negligible" => ("≈", "same"),
+        "Inconclusive" => ("?", "open"),
+        "Unstable" => ("~", "open"),
+        "Invalid" | "Could not run" => ("✕", "bad"),
+        _ => ("·", "none"),
+    };
+    Badge { word, sign, class }
+}
+
+fn warnings(campaign: &Campaign, comparison: &Comparison) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if campaign.state == CampaignState::Unfinished {
+        warnings.push("The campaign is unfinished: runs are missing, and the verdict may change.".to_owned());
+    }
+    let lost = comparison.unusable.len();
+    if lost > 0 {
+        let of = campaign.runs.len();
+        let each = if lost == 1 { "it takes its pair with it" } else { "each takes its pair with it" };
+        warnings.push(format!("{lost} of {of} runs could not be used; {each}. They are listed below."));
+    }
+    warnings
+}
+
+fn summary(campaign: &Campaign) -> String {
+    let controls = campaign.runs.iter().filter(|run| run.purpose == Purpose::Control).count();
+    format!(
+        "Started {} UTC. {} runs in {}, {controls} of them A/A controls.",
+        number::utc(campaign.started_at_unix_ms),
+        campaign.runs.len(),
+        number::counted(campaign.design.blocks, "block"),
+    )
+}
+
+fn effect_row(cell: &Cell) -> EffectRow {
+    let side = |side: &Option<crate::compare::Spread>| {
+        side.map_or_else(|| "none".into(), |side| number::value(cell.metric, side.median))
+    };
+    let effect = |text: fn(&crate::compare::Effect) -> String| {
+        cell.effect.as_ref().map_or_else(|| "none".into(), text)
+    };
+    let remark = Some(words::remark(cell)).filter(|remark| !remark.is_empty());
+    EffectRow {
+        metric: words::metric(cell.metric, cell.test),
+        workload: cell.workload.clone(),
+        size: cell.msg_bytes.to_string(),
+        candidate: cell.candidate.clone(),
+        baseline_median: side(&cell.baseline),
+        candidate_median: side(&cell.candidate_runs),
+        change: effect(|effect| number::change(effect.change)),
+        interval: effect(|effect| {
+            format!("{} to {}", number::change(effect.low), number::change(effect.high))
+        }),
+        margin: format!("±{}", number::margin(cell.margin)),
+        p: effect(|effect| number::p_value(effect.p_adjusted)),
+        control: cell
+            .control
+            .as_ref()
+            .map_or_else(|| "none".into(), |control| number::change(control.change)),
+        pairs: cell.pairs.len().to_string(),
+        verdict: badge(words::verdict(&cell.verdict)),
+        remarks: remark.into_iter().chain(cell.flags.iter().map(|flag| words::flag(*flag))).collect(),
+    }
+}
+
+fn workload_view(campaign: &Campaign, comparison: &Comparison, workload: &Workload) -> WorkloadView {
+    let spec = baseline_spec(campaign, workload);
+    WorkloadView {
+        name: workload.name.clone(),
+        about: spec.map_or_else(String::new, about),
+        sizes: spec.map_or_else(Vec::new, |spec| {
+            let view = |size: &Bytes| size_view(campaign, comparison, workload, spec.test, *size);
+            spec.msg_bytes.iter().map(view).collect()
+        }),
+    }
+}
+
+/// What the baseline of a workload asks.
+pub(super) fn baseline_spec<'c>(campaign: &'c Campaign, workload: &'c Workload) -> Option<&'c RunSpec> {
+    campaign.variants.first().and_then(|variant| workload.specs.get(&variant.name))
+}
+
+fn about(spec: &RunSpec) -> String {
+    let what = match spec.test {
+        Test::Bandwidth => "Bandwidth: a window of messages kept full",
+        Test::Latency => "Latency: a ping-pong of one message, half the round trip",
+    };
+    format!("{what}; RDMA {} on a reliable connection.", spec.op)
+}
+
+fn size_view(
+    campaign: &Campaign,
+    comparison: &Comparison,
+    workload: &Workload,
+    test: Test,
+    msg_bytes: Bytes,
+) -> SizeView {
+    let here = |cell: &&Cell| cell.workload == workload.name && cell.msg_bytes == msg_bytes;
+    let verdicts = comparison
+        .gates()
+        .filter(here)
+        .map(|cell| {
+            let about = format!("{} {}", cell.candidate, words::metric(cell.metric, cell.test));
+            (about, badge(words::verdict(&cell.verdict)))
+        })
+        .collect();
+    let numbers = Metric::ALL
+        .into_iter()
+        .filter_map(|metric| {
+            let row: Vec<Option<String>> = campaign
+                .variants
+                .iter()
+                .map(|variant| of_runs(campaign, &workload.name, &variant.name, msg_bytes, metric))
+                .collect();
+            let any = row.iter().any(Option::is_some);
+            let row = row.into_iter().map(|text| text.unwrap_or_else(|| "not published".into())).collect();
+            any.then(|| (words::capitalised(&words::metric(metric, test)), row))
+        })
+        .collect();
+    SizeView { msg_bytes, verdicts, numbers }
+}
+
+/// Median, smallest and largest of a variant's completed runs.
+fn of_runs(
+    campaign: &Campaign,
+    workload: &str,
+    variant: &str,
+    msg_bytes: Bytes,
+    metric: Metric,
+) -> Option<String> {
+    let ours = campaign.runs.iter().filter(|run| {
+        run.workload == workload
+            && run.variant == variant
+            && run.purpose == Purpose::Measure
+            && run.record.outcome.is_completed()
+    });
+    let points = ours.flat_map(|run| run.record.points.iter().filter(|point| point.msg_bytes == msg_bytes));
+    let spread = spread(points.filter_map(|point| metric.of(point)))?;
+    let text = |value| number::value(metric, value);
+    Some(format!(
+        "{} ({} to {}, n = {})",
+        text(spread.median),
+        text(spread.min),
+        text(spread.max),
+        number::counted(spread.runs, "run")
+    ))
+}
+
+/// What the variants set, as written; empty where one does not.
+fn settings(campaign: &Campaign) -> Vec<facts::FactRow> {
+    let keys: std::collections::BTreeSet<&String> =
+        campaign.variants.iter().flat_map(|variant| variant.settings.keys()).collect();
+    keys.into_iter()
+        .map(|key| {
+            let values: Vec<String> = campaign
+                .variants
+                .iter()
+                .map(|variant| variant.settings.get(key).cloned().unwrap_or_else(|| "not set".into()))
+                .collect();
+            let differs = values.windows(2).any(|two| two[0] != two[1]);
+            facts::FactRow { key: key.clone(), values, differs }
+        })
+        .collect()
+}
+
+fn unusable_row(run: &crate::compare::UnusableRun) -> UnusableRow {
+    let control = if run.control { ", A/A control" } else { "" };
+    UnusableRow {
+        run: format!("Run {}, block {}", run.sequence, run.block),
+        place: format!("{}, {}{control}", run.workload, run.variant),
+        kind: match run.kind {
+            Unusable::Failed => "Failed",
+            Unusable::Skipped => "Skipped",
+            Unusable::Invalid => "Invalid",
+        },
+        reason: run.reason.clone(),
+    }
+}
+
+fn method(campaign: &Campaign, comparison: &Comparison) -> Vec<String> {
+    let design = &campaign.design;
+    let level = number::margin(comparison.alpha);
+    let sure = number::margin(1.0 - comparison.alpha);
+    let gates = comparison.gates().count() as u32;
+    let mut method = vec![
+        format!(
+            "Each of {} holds one run of every variant and workload, and a second run of {} as A/A control. The order within a block is random (seed {}), with a pause of {} between runs.",
+            number::counted(design.blocks, "block"), comparison.baseline, design.seed, design.cooldown_ns
+        ),
+        "A run is a fresh pair of processes with their own queue pairs and buffers. The unit of evidence is the run, not the message: millions of messages in one run share its luck.".to_owned(),
+    ];
+    for workload in &campaign.workloads {
+        method.extend(baseline_spec(campaign, workload).map(|spec| phases(&workload.name, spec)));
+    }
+    method.push(format!(
+        "A change is the mean of ln(candidate / baseline) over the pairs, turned back into percent; its {sure} interval is Student's. Whether it is there at all is asked of an exact sign-flip test, corrected by Holm for {}; whether it is absent, of two one-sided tests within the margin.",
+        number::counted(gates, "gate")
+    ));
+    method.push(format!(
+        "Improved and regressed need p below {level} and a change beyond the margin. A control that differs significantly, or by more than half the margin, makes its gate unstable: then nothing is claimed. With this many gates no verdict is possible below {}.",
+        number::counted(fewest_pairs(gates, &crate::CompareOptions { alpha: comparison.alpha, ..Default::default() }), "pair")
+    ));
+    method
+}
+
+fn phases(workload: &str, spec: &RunSpec) -> String {
+    let stop = match spec.stop {
+        Stop::DurationNs(duration) => format!("for {duration}"),
+        Stop::Iterations(messages) => format!("for {} messages", number::grouped(messages)),
+    };
+    format!(
+        "{workload}: every byte of the target is written once and checked, then {} of warm-up that is not kept, then measured {stop} in intervals of {}. Every latency sample is kept, to 0.1%.",
+        spec.warmup_ns, spec.interval_ns
+    )
+}
+
+fn limits(comparison: &Comparison) -> Vec<String> {
+    let mut limits = vec![
+        "The result holds for these hosts, with these settings, at this time; another host is another campaign.".to_owned(),
+        "One message in flight at a time or a full window: traffic that arrives on its own schedule can see longer tails.".to_owned(),
+        "What is not a gate is shown for exploration, its p corrected by Benjamini-Hochberg, and carries no verdict.".to_owned(),
+    ];
+    if !comparison.simulated.is_empty() {
+        limits.insert(0, "Simulated: the software NIC moved real bytes between two processes, and a link model set the pace. It says how the engine and the method behave, and nothing about a network.".to_owned());
+    }
+    limits
+}
