@@ -91,7 +91,7 @@ impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let b = self.0;
         for (unit, name) in [(GI, "Gi"), (MI, "Mi"), (KI, "Ki")] {
-            if b >= unit && b % unit == 0 {
+            if b >= unit && b.is_multiple_of(unit) {
                 return f.pad(&format!("{}{name}", b / unit));
             }
         }
@@ -147,7 +147,7 @@ impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = self.0;
         for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
-            if n >= unit && n % unit == 0 {
+            if n >= unit && n.is_multiple_of(unit) {
                 return f.pad(&format!("{}{name}", n / unit));
             }
         }
@@ -186,7 +186,7 @@ impl fmt::Display for BitsPerSec {
         for (unit, name) in
             [(1_000_000_000_000, "Tbps"), (1_000_000_000, "Gbps"), (1_000_000, "Mbps"), (1_000, "kbps")]
         {
-            if r >= unit && r % unit == 0 {
+            if r >= unit && r.is_multiple_of(unit) {
                 return f.pad(&format!("{}{name}", r / unit));
             }
         }
