@@ -216,7 +216,6 @@ mod tests {
 
     use schema::Bytes;
 
-    use super::*;
     use crate::{plan::plan, scenario::parse};
 
     const GOOD: &str = r#"
