@@ -12,9 +12,9 @@ use std::{
 use memmap2::MmapRaw;
 use rdma_sys::{ibv_context, ibv_cq, ibv_qp, ibv_send_wr, ibv_wc};
 
-use super::{Mode, ModelClock, fault::Faults, link::Link, peer::SoftPeer, raw, stall::LinkTime};
+use super::{Behaviour, fault::Faults, link::Link, peer::SoftPeer, raw, stall::LinkTime};
 use crate::{placement::current_cpu, verbs::VerbsError};
-use schema::{SoftFault, SoftModel};
+use schema::SoftFault;
 
 /// `ibv_context_ops.post_send`.
 pub(super) type PostSend =
@@ -28,7 +28,7 @@ pub(super) struct SoftContext {
     ibv: ibv_context,
     /// Our direction of the link; none on a raw NIC.
     pub(super) link: Option<Mutex<Link>>,
-    model: Option<(SoftModel, SoftFault, ModelClock)>,
+    behaviour: Option<Behaviour>,
     /// When the first QP came to RTS, which the periods of stalls count from.
     connected: OnceLock<u64>,
     /// QPs of one peer share one mapping of its memory.
@@ -39,13 +39,12 @@ pub(super) struct SoftContext {
 }
 
 impl SoftContext {
-    pub(super) fn new(mode: &Mode) -> Result<SoftContext, VerbsError> {
-        let (model, link, post_send, poll_cq) = match mode {
-            Mode::Raw => (None, None, raw::post_send as PostSend, raw::poll_cq as PollCq),
-            Mode::Modelled { model, fault, clock } => {
+    pub(super) fn new(behaviour: Option<&Behaviour>) -> Result<SoftContext, VerbsError> {
+        let (link, post_send, poll_cq) = match behaviour {
+            None => (None, raw::post_send as PostSend, raw::poll_cq as PollCq),
+            Some(Behaviour { model, fault, clock }) => {
                 let link = Link::new(model, Faults::new(fault)?, clock.scale);
-                let kept = (model.clone(), fault.clone(), *clock);
-                (Some(kept), Some(Mutex::new(link)), clock.post_send, clock.poll_cq)
+                (Some(Mutex::new(link)), clock.post_send, clock.poll_cq)
             }
         };
         // SAFETY: ibv_context is integers, pointers, optional functions and an unused mutex; all zero is a valid value.
@@ -57,7 +56,7 @@ impl SoftContext {
         Ok(SoftContext {
             ibv,
             link,
-            model,
+            behaviour: behaviour.cloned(),
             connected: OnceLock::new(),
             mappings: Mutex::default(),
             last_qp_num: AtomicU32::new(0),
@@ -66,7 +65,7 @@ impl SoftContext {
     }
 
     pub(super) fn is_modelled(&self) -> bool {
-        self.model.is_some()
+        self.behaviour.is_some()
     }
 
     pub(super) fn next_qp_num(&self) -> u32 {
@@ -89,8 +88,8 @@ impl SoftContext {
 
     /// Time on the link from the first connection on.
     pub(super) fn link_time(&self) -> LinkTime {
-        match &self.model {
-            Some((_, SoftFault { stall: Some(stall), .. }, clock)) => {
+        match &self.behaviour {
+            Some(Behaviour { fault: SoftFault { stall: Some(stall), .. }, clock, .. }) => {
                 let connected = *self.connected.get_or_init(clock.now);
                 LinkTime::stalling(*stall, clock.scale, connected)
             }
@@ -100,8 +99,10 @@ impl SoftContext {
 
     /// What a QP connected on the present CPU pays per message, in ticks.
     pub(super) fn placement_penalty(&self) -> u64 {
-        match &self.model {
-            Some((model, _, clock)) if model.near_cpu.is_some() && model.near_cpu != current_cpu() => {
+        match &self.behaviour {
+            Some(Behaviour { model, clock, .. })
+                if model.near_cpu.is_some() && model.near_cpu != current_cpu() =>
+            {
                 clock.scale.ticks(model.remote_numa_penalty_ns.get())
             }
             _ => 0,

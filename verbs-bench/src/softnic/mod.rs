@@ -38,12 +38,16 @@ pub use peer::SoftPeer;
 
 /// The software NIC: one device named `soft` with one port.
 pub struct SoftNic {
-    mode: Mode,
+    /// None on a raw NIC.
+    behaviour: Option<Behaviour>,
 }
 
-enum Mode {
-    Raw,
-    Modelled { model: SoftModel, fault: SoftFault, clock: ModelClock },
+/// How a modelled NIC behaves.
+#[derive(Clone)]
+struct Behaviour {
+    model: SoftModel,
+    fault: SoftFault,
+    clock: ModelClock,
 }
 
 /// The clock the model runs on, as functions compiled for it.
@@ -89,10 +93,9 @@ impl SoftNic {
     ) -> Arc<dyn Provider> {
         let fault = fault.unwrap_or_default();
         let faulty = fault.error.is_some() || fault.lost_at_message.is_some() || fault.stall.is_some();
-        let mode = match model {
-            None if !faulty => Mode::Raw,
-            model => Mode::Modelled { model: model.unwrap_or_default(), fault, clock: clock() },
-        };
-        Arc::new(SoftNic { mode })
+        let modelled = model.is_some() || faulty;
+        let behaviour =
+            modelled.then(|| Behaviour { model: model.unwrap_or_default(), fault, clock: clock() });
+        Arc::new(SoftNic { behaviour })
     }
 }

@@ -133,7 +133,7 @@ mod tests {
     }
 
     fn refusal(peer: &SoftPeer) -> String {
-        peer.map().err().expect("refused").to_string()
+        peer.map().expect_err("refused").to_string()
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Provider for SoftNic {
     }
 
     fn open_device(&self) -> Result<*mut ibv_context, VerbsError> {
-        Ok(into_raw(SoftContext::new(&self.mode)?))
+        Ok(into_raw(SoftContext::new(self.behaviour.as_ref())?))
     }
 
     unsafe fn close_device(&self, context: *mut ibv_context) -> io::Result<()> {
@@ -148,7 +148,7 @@ impl Provider for SoftNic {
     unsafe fn destroy_cq(&self, cq: *mut ibv_cq) -> io::Result<()> {
         let soft = cq.cast::<SoftCq>();
         // SAFETY: one of ours, live (caller).
-        busy_unless(unsafe { (&(*soft).qps).is_empty() })?;
+        busy_unless(unsafe { &*soft }.qps.is_empty())?;
         // SAFETY: from `into_raw`, and no QP points to it any more; its context is still open.
         unsafe {
             (*(*cq).context.cast::<SoftContext>()).children.fetch_sub(1, Relaxed);
@@ -181,7 +181,8 @@ impl Provider for SoftNic {
         // SAFETY: PD and CQ are ours and live (caller).
         unsafe {
             (*pd.cast::<SoftPd>()).qp_count.fetch_add(1, Relaxed);
-            (&mut (*cq.cast::<SoftCq>()).qps).push(qp);
+            let cq = &mut *cq.cast::<SoftCq>();
+            cq.qps.push(qp);
         }
         Ok((qp.cast(), caps))
     }

@@ -28,7 +28,7 @@ pub(super) unsafe extern "C" fn post_send(
     // SAFETY: the list ends in NULL and is not changed while it is posted (caller).
     while let Some(wr) = unsafe { next.as_ref() } {
         // SAFETY: a QP of ours, whose PD and CQ are live as long as it is; this thread alone uses them (caller).
-        if let Err(errno) = unsafe { post_one(&mut *qp, wr) } {
+        if let Err(errno) = unsafe { post_one(qp, wr) } {
             // SAFETY: writable (caller).
             unsafe { *bad_wr = next };
             return errno;
@@ -41,7 +41,9 @@ pub(super) unsafe extern "C" fn post_send(
 /// # Safety
 /// As `post_send`.
 #[inline(always)]
-unsafe fn post_one(qp: &mut SoftQp, wr: &ibv_send_wr) -> Result<(), c_int> {
+unsafe fn post_one(qp_ptr: *mut SoftQp, wr: &ibv_send_wr) -> Result<(), c_int> {
+    // SAFETY: ours, live and used by this thread alone (caller). The CQ keeps `qp_ptr`, not this reference.
+    let qp = unsafe { &mut *qp_ptr };
     // SAFETY: as the caller's.
     let write = unsafe { Write::accept(qp, wr) }?;
     qp.posted += 1;
@@ -54,9 +56,9 @@ unsafe fn post_one(qp: &mut SoftQp, wr: &ibv_send_wr) -> Result<(), c_int> {
     } else {
         qp.ibv.state = IBV_QPS_ERR;
     }
-    let (posted, cq) = (qp.posted, qp.cq);
-    // SAFETY: the CQ outlives its QPs, and no reference to it is alive here.
-    unsafe { (*cq).push(qp, wr.wr_id, posted, write.status, write.len) };
+    // SAFETY: the CQ outlives its QPs, and this thread alone uses it.
+    let cq = unsafe { &mut *qp.cq };
+    cq.push(qp_ptr, wr.wr_id, qp.posted, write.status, write.len);
     Ok(())
 }
 

@@ -96,7 +96,8 @@ fn around(change: impl Fn(&mut Request)) -> (Vec<WcStatus>, Vec<u8>) {
 #[test]
 fn a_failure_shows_unasked_and_flushes_what_follows() {
     use WcStatus::{LocProtErr, RemAccessErr, WrFlushErr};
-    let bad_requests: [(&str, WcStatus, fn(&mut Request)); 6] = [
+    type Case = (&'static str, WcStatus, fn(&mut Request));
+    let bad_requests: [Case; 6] = [
         ("wrong lkey", LocProtErr, |r| r.sge.lkey ^= 1),
         ("source before its region", LocProtErr, |r| r.sge.addr -= 1),
         ("source beyond its region", LocProtErr, |r| r.sge.addr += BUFFER_BYTES as u64 - 7),
