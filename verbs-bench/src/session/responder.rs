@@ -26,6 +26,7 @@ use crate::{
     },
     engine::{Halt, pattern, recorder::Recorder, watch::Watch},
     fault::{At, Fault},
+    placement,
 };
 
 const SIDE: Side = Side::Responder;
@@ -192,7 +193,8 @@ impl Session {
                 }
                 Message::Stop => self.send(&Message::Stopped, Stage::Drain)?,
                 Message::Finish => {
-                    let record = station.record(place, &endpoint, &[]);
+                    let seen: Vec<u32> = placement::current_cpu().into_iter().collect();
+                    let record = station.record(place, &endpoint, &seen);
                     return self.send(&Message::Report(Box::new(record)), Stage::Drain);
                 }
                 other => return Err(out_of_turn(&other)),

@@ -202,7 +202,12 @@ impl Station {
     }
 
     fn host_facts(&self, cpu: Option<u32>) -> HostFacts {
-        host::facts::facts(&self.sysroot, cpu)
+        // The kernel's own word on the mask is that of a pinned thread by now; what the process was given came before.
+        let allowed = placement::allowed_cpus();
+        HostFacts {
+            cpus_allowed: (!allowed.is_empty()).then(|| host::cpulist::format(&allowed)),
+            ..host::facts::facts(&self.sysroot, cpu)
+        }
     }
 
     fn device_record(&self) -> DeviceRecord {
