@@ -1,0 +1,10 @@
+//! End-to-end tests on any machine: the two programs as a user starts them, on the software NIC. One module a subject.
+#![forbid(unsafe_code)]
+
+mod arrows;
+mod bad_input;
+mod faults;
+mod ground_truth;
+mod record_schema;
+mod strangers;
+mod verbs_bench_run;
