@@ -212,7 +212,7 @@ pub fn point_of_bandwidth(msg_bytes: Bytes, bits_per_sec: f64) -> Point {
         completion_latency_ns: None,
         completion_histogram: None,
         intervals: (0..20).map(|i| interval(i, (messages_per_sec / 10.0) as u64)).collect(),
-        data_check: DataCheck { checked_bytes: msg_bytes, wrong_bytes: Bytes(0) },
+        data_check: Some(DataCheck { checked_bytes: msg_bytes, wrong_bytes: Bytes(0) }),
     }
 }
 
@@ -337,4 +337,9 @@ pub fn named(name: &str) -> Option<Campaign> {
         _ => return None,
     };
     Some(campaign)
+}
+
+/// As large as reports usually get: twenty message sizes, ten blocks of three runs.
+pub fn twenty_points() -> Campaign {
+    Sample { sizes: (3..23).map(|power| Bytes(1 << power)).collect(), ..Sample::default() }.campaign()
 }

@@ -221,8 +221,8 @@ pub struct Point {
     pub completion_histogram: Option<EncodedHistogram>,
     /// The time series.
     pub intervals: Vec<Interval>,
-    /// The check of the written bytes, made before WarmUp.
-    pub data_check: DataCheck,
+    /// The check of the written bytes, made before WarmUp; null when the spec switched it off.
+    pub data_check: Option<DataCheck>,
 }
 
 /// One run, as it happened.

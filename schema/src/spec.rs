@@ -242,6 +242,9 @@ pub struct RunSpec {
     pub qp_timeout: u8,
     /// Retries after a local ACK timeout before a work request fails.
     pub retry_count: u8,
+    /// Whether every slot is written once before WarmUp and every byte compared.
+    #[serde(default = "checked")]
+    pub data_check: bool,
     /// The side that posts.
     pub requester: SideSpec,
     /// The side that is written to.
@@ -280,6 +283,7 @@ impl RunSpec {
             service_level: 0,
             qp_timeout: 14,
             retry_count: 7,
+            data_check: true,
             requester: SideSpec::default(),
             responder: SideSpec::default(),
             soft_model: None,
@@ -432,6 +436,11 @@ impl RunSpec {
         }
         s - gcd(s, l) + l > t
     }
+}
+
+/// Data is checked unless a spec says otherwise.
+fn checked() -> bool {
+    true
 }
 
 /// The largest message the RC transport carries: 2^31 bytes.

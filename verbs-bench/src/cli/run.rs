@@ -140,6 +140,9 @@ pub(super) struct Run {
     /// File with the token that `serve --token-file` was given
     #[arg(long, value_name = "FILE", env = "VERBS_BENCH_TOKEN_FILE")]
     token_file: Option<PathBuf>,
+    /// Do not write and compare every byte once before the measurement; for providers that move no data
+    #[arg(long)]
+    no_data_check: bool,
     /// Print one RunRecord as JSON on stdout, and nothing else
     #[arg(long)]
     json: bool,
@@ -222,6 +225,7 @@ impl Run {
             cpu: self.peer_cpu.clone(),
             memory_node: self.peer_memory_node,
         };
+        spec.data_check = !self.no_data_check;
         spec.soft_model.clone_from(&self.soft_model);
         spec.soft_fault.clone_from(&self.soft_fault);
         spec
