@@ -4,7 +4,8 @@ use rdma_sys::ibv_wc_status::{IBV_WC_SUCCESS, IBV_WC_WR_FLUSH_ERR};
 
 use super::{link::Passage, write::Write};
 
-/// The in-flight ring of a QP, one slot per work request its send queue holds.
+/// The in-flight ring of a QP, one slot per work request its send queue holds. It is emptied in order only, so a message
+/// is never seen, or completed, before one that was posted earlier, whatever their own times.
 pub(super) struct Flight {
     slots: Box<[Slot]>,
     /// Inline payloads, `inline_stride` bytes a slot: their source may change as soon as the post returns.
@@ -14,9 +15,6 @@ pub(super) struct Flight {
     entered: u64,
     delivered: u64,
     completed: u64,
-    /// A message is never seen, or completed, before the one posted earlier.
-    last_deliver_at: u64,
-    last_complete_at: u64,
     /// Added to the way of every message, since the sender is far from the NIC.
     pub(super) penalty: u64,
     /// A work request will fail: all after it are flushed.
@@ -58,8 +56,6 @@ impl Flight {
             entered: 0,
             delivered: 0,
             completed: 0,
-            last_deliver_at: 0,
-            last_complete_at: 0,
             penalty: 0,
             failed: false,
         }
@@ -92,10 +88,8 @@ impl Flight {
     /// Takes a work request into the ring; the caller has made sure that a slot is free.
     #[inline]
     pub(super) fn enter(&mut self, mut write: Write, wr_id: u64, signaled: bool, passage: Passage) {
-        let deliver_at = self.last_deliver_at.max(passage.deliver_at + self.penalty);
-        let complete_at = self.last_complete_at.max(deliver_at + passage.ack_latency);
-        self.last_deliver_at = deliver_at;
-        self.last_complete_at = complete_at;
+        let deliver_at = passage.deliver_at + self.penalty;
+        let complete_at = deliver_at + passage.ack_latency;
         write.status = passage.status;
         self.failed |= passage.status != IBV_WC_SUCCESS;
         let at = self.index(self.entered);
@@ -155,5 +149,28 @@ impl Flight {
             (slot.deliver_at, slot.complete_at) = (0, 0);
         }
         self.failed = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_is_early_waits_for_the_one_before_it() {
+        let nothing =
+            Write { source: std::ptr::null(), target: std::ptr::null_mut(), len: 0, status: IBV_WC_SUCCESS };
+        let mut flight = Flight::new(4, 0);
+        for (wr_id, deliver_at) in [(1, 900), (2, 500)] {
+            let passage = Passage { deliver_at, ack_latency: 100, status: IBV_WC_SUCCESS, lost: false };
+            flight.enter(nothing, wr_id, true, passage);
+        }
+        let mut completed_at = |now| {
+            // SAFETY: writes of no bytes touch no memory.
+            unsafe { flight.deliver(now) };
+            std::iter::from_fn(|| flight.next_completed(now)).map(|done| done.wr_id).collect::<Vec<_>>()
+        };
+        assert_eq!([600, 999].map(&mut completed_at), [vec![], vec![]]);
+        assert_eq!(completed_at(1_000), [1, 2]);
     }
 }

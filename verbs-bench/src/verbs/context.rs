@@ -81,15 +81,7 @@ impl Context {
 
     /// A port's attributes, or an error if it can't carry messages.
     pub fn active_port(&self, port_num: u8) -> Result<PortAttr, VerbsError> {
-        let port = self.query_port(port_num)?;
-        match port.state {
-            PortState::Active | PortState::ActiveDefer => Ok(port),
-            state => Err(VerbsError::PortNotActive {
-                device: self.device_name(),
-                port_num,
-                state: state.to_string(),
-            }),
-        }
+        require_active(self.query_port(port_num)?, &self.device_name(), port_num)
     }
 
     /// The valid entries of a port's GID table.
@@ -104,5 +96,28 @@ impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: every object above holds an Arc of self, so nothing stands on the context any more.
         log_destroy("ibv_close_device", unsafe { self.provider.close_device(self.ptr) });
+    }
+}
+
+fn require_active(port: PortAttr, device: &str, port_num: u8) -> Result<PortAttr, VerbsError> {
+    match port.state {
+        PortState::Active | PortState::ActiveDefer => Ok(port),
+        state => {
+            Err(VerbsError::PortNotActive { device: device.to_owned(), port_num, state: state.to_string() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::softnic::SoftNic;
+
+    #[test]
+    fn only_an_active_port_will_do() {
+        let port = Context::open(SoftNic::new(None, None)).unwrap().active_port(1).unwrap();
+        let down = PortAttr { state: PortState::Down, ..port };
+        let text = require_active(down, "rxe0", 1).unwrap_err().to_string();
+        assert!(text.contains("port 1 of rxe0 is DOWN, not ACTIVE"), "{text}");
     }
 }
