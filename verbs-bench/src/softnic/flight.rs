@@ -170,7 +170,7 @@ mod tests {
             unsafe { flight.deliver(now) };
             std::iter::from_fn(|| flight.next_completed(now)).map(|done| done.wr_id).collect::<Vec<_>>()
         };
-        assert_eq!([600, 999].map(&mut completed_at), [vec![], vec![]]);
+        assert!(completed_at(600).is_empty() && completed_at(999).is_empty());
         assert_eq!(completed_at(1_000), [1, 2]);
     }
 }
