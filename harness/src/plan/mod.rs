@@ -7,15 +7,12 @@ mod order;
 mod resolve;
 mod show;
 
-use schema::{Design, Gate, Purpose, RunSpec, Variant, Workload};
+use schema::{Bytes, Design, Gate, Purpose, Role, RunSpec, Test, Variant, Workload};
 
 use crate::scenario::{Hosts, Scenario, ScenarioError};
 
 pub use estimate::{detectable_in_sd, run_time, total_time};
 pub use show::show;
-
-/// Pairs below which no verdict is given.
-pub const MIN_PAIRS: u32 = 6;
 
 /// A scenario, resolved and ordered.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +79,25 @@ impl Plan {
     pub fn spec(&self, run: &PlannedRun) -> &RunSpec {
         spec(&self.workloads, run).expect("a planned run names a workload and a variant of its plan")
     }
+
+    /// How many questions decide the verdict: gates, workloads, sizes and candidates multiplied out.
+    pub fn questions(&self) -> u32 {
+        let candidates = self.variants.iter().filter(|variant| variant.role == Role::Candidate).count();
+        let points = self.workloads.iter().flat_map(|workload| {
+            let spec = workload.specs.values().next();
+            spec.into_iter()
+                .flat_map(move |spec| spec.msg_bytes.iter().map(move |size| (workload, spec.test, *size)))
+        });
+        let gates_of = |(workload, test, size): (&Workload, Test, Bytes)| {
+            let asks = |gate: &&Gate| {
+                gate.workload.as_ref().is_none_or(|name| *name == workload.name)
+                    && gate.msg_bytes.is_none_or(|asked| asked == size)
+                    && (test == Test::Bandwidth || gate.metric.quantile().is_some())
+            };
+            if self.gates.is_empty() { 1 } else { self.gates.iter().filter(asks).count() }
+        };
+        (points.map(gates_of).sum::<usize>() * candidates) as u32
+    }
 }
 
 /// The resolved spec of a run, if its workload and variant are among these.
@@ -133,6 +149,27 @@ mod tests {
             assert!(readme.contains(&format!("{}.toml", scenario.name)), "{}", scenario.name);
             assert!(readme.contains(&scenario.question), "{}", scenario.name);
         }
+    }
+
+    #[test]
+    fn every_shipped_scenario_has_pairs_enough_for_its_questions() {
+        for (scenario, _) in shipped() {
+            let plan = plan(&scenario, 1).unwrap();
+            let fewest =
+                reports::compare::fewest_pairs(plan.questions(), &reports::CompareOptions::default());
+            assert!(plan.design.blocks >= fewest, "{}: {} questions", plan.scenario, plan.questions());
+        }
+    }
+
+    #[test]
+    fn questions_multiply_out() {
+        let count = |name: &str| {
+            let (scenario, _) = shipped().into_iter().find(|(scenario, _)| scenario.name == name).unwrap();
+            plan(&scenario, 1).unwrap().questions()
+        };
+        assert_eq!(count("quickstart"), 2, "one gate, one size, two candidates");
+        assert_eq!(count("queue-depth"), 6, "one gate over two workloads, three candidates");
+        assert_eq!(count("inline"), 3, "p50 at two sizes, message rate at one");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use comfy_table::{Table, presets::NOTHING};
 use schema::{Purpose, Role};
 
-use super::{MIN_PAIRS, Plan, detectable_in_sd, total_time};
+use super::{Plan, detectable_in_sd, total_time};
 use crate::{scenario::Place, words::time};
 
 /// The plan in text.
@@ -15,7 +15,7 @@ pub fn show(plan: &Plan) -> String {
     let _ = writeln!(text, "requester  {}", place(&plan.hosts.requester));
     let _ = writeln!(text, "responder  {}, reached at {}", place(&plan.hosts.responder), plan.hosts.address);
     let _ = writeln!(text, "design     {}", design(plan));
-    let _ = writeln!(text, "sees       {}", sees(plan.design.blocks));
+    let _ = writeln!(text, "sees       {}", sees(plan));
     let _ = writeln!(text, "decides    {}", gates(plan));
     let _ = write!(text, "\nvariants\n{}\n", variants(plan));
     let _ = write!(text, "\nworkloads\n{}\n", workloads(plan));
@@ -43,13 +43,17 @@ fn design(plan: &Plan) -> String {
     )
 }
 
-fn sees(pairs: u32) -> String {
-    let Some(in_sd) = detectable_in_sd(pairs).filter(|_| pairs >= MIN_PAIRS) else {
-        return format!("nothing: {pairs} pairs, and a verdict needs {MIN_PAIRS}");
+fn sees(plan: &Plan) -> String {
+    let (pairs, questions) = (plan.design.blocks, plan.questions());
+    let fewest = reports::compare::fewest_pairs(questions, &reports::CompareOptions::default());
+    let Some(in_sd) = detectable_in_sd(pairs).filter(|_| pairs >= fewest) else {
+        return format!(
+            "nothing: {pairs} pairs, and a verdict on {questions} questions needs {fewest} (blocks in [design])"
+        );
     };
     let at = |sd: f64| format!("{:.2}%", sd * in_sd);
     format!(
-        "{pairs} pairs show an effect of {in_sd:.2} standard deviations of the pairs (95%, power 80%); that deviation is not known before measuring: at 1% noise {}, at 2% {}, at 5% {}",
+        "{pairs} pairs show an effect of {in_sd:.2} standard deviations of the pairs (one question, 95%, power 80%); that deviation is not known before measuring: at 1% noise {}, at 2% {}, at 5% {}",
         at(1.0),
         at(2.0),
         at(5.0)

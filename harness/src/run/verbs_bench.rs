@@ -227,3 +227,85 @@ fn with_responder_end(
     }
     record
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
+    use schema::{Nanos, Stage, Test};
+
+    use super::*;
+
+    /// Runs with a shell script for verbs-bench that has little time.
+    fn run(script: &str, interrupt: &Interrupt) -> (Option<RunRecord>, RunSpec) {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("verbs-bench");
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let verbs_bench = VerbsBench { program, version: String::new() };
+        let hosts =
+            Hosts { requester: Place::Local, responder: Place::Local, address: [127, 0, 0, 1].into() };
+        let mut processes =
+            Processes { verbs_bench, hosts, patience: Duration::from_millis(300), margin: Duration::ZERO };
+        let mut spec = RunSpec::new(Test::Bandwidth);
+        (spec.stop, spec.warmup_ns, spec.deadline_ns) =
+            (Stop::DurationNs(Nanos(1_000_000)), Nanos(0), Nanos(50_000_000));
+        (processes.execute(&spec, interrupt), spec)
+    }
+
+    fn cause(script: &str) -> String {
+        let record = run(script, &Interrupt::default()).0.unwrap();
+        match record.outcome {
+            Outcome::Failed { stage: Stage::Launch, cause, .. } => cause,
+            other => panic!("{other}"),
+        }
+    }
+
+    const HELLO: &str = r#"if [ $1 = serve ]; then echo '{"listening":"127.0.0.1:1"}'; exit 0; fi"#;
+
+    #[test]
+    fn a_responder_that_never_listens_is_given_up() {
+        assert!(cause("exec sleep 600").contains("did not listen within"));
+    }
+
+    #[test]
+    fn a_requester_that_never_ends_is_given_up() {
+        assert!(cause(&format!("{HELLO}\nexec sleep 600")).contains("gave no record in the time planned"));
+    }
+
+    #[test]
+    fn a_record_of_another_spec_is_refused() {
+        let mut other =
+            RunRecord::start(RunSpec::new(Test::Latency), schema::Fabric::Soft, 0, Outcome::Completed);
+        let json = serde_json::to_string(&other).unwrap();
+        assert!(cause(&format!("{HELLO}\necho '{json}'")).contains("another spec"));
+        other.schema_version = 99;
+        let json = serde_json::to_string(&other).unwrap();
+        assert!(cause(&format!("{HELLO}\necho '{json}'")).contains("schema version 99"));
+        assert!(cause(&format!("{HELLO}\necho '{json}' trailing")).contains("more than a record"));
+    }
+
+    #[test]
+    fn an_end_of_the_responder_is_added_to_the_cause_of_a_failure() {
+        let spec = RunSpec::new(Test::Bandwidth);
+        let failed = Outcome::Failed {
+            stage: Stage::Measure,
+            side: Side::Requester,
+            cause: "no progress".into(),
+            advice: String::new(),
+        };
+        let record = RunRecord::start(spec, schema::Fabric::Soft, 0, failed);
+        let killed = <std::process::ExitStatus as std::os::unix::process::ExitStatusExt>::from_raw(9);
+        let with = with_responder_end(record, (killed, String::new()));
+        assert!(
+            with.outcome.to_string().contains("no progress (responder: verbs-bench was killed by signal 9")
+        );
+    }
+
+    #[test]
+    fn an_interrupt_leaves_no_record() {
+        let interrupt = Interrupt::default();
+        interrupt.raise();
+        assert_eq!(run("exec sleep 600", &interrupt).0, None);
+    }
+}

@@ -144,9 +144,9 @@ fn insert_point(
     for (name, value) in metrics {
         transaction.execute("INSERT INTO metric VALUES (?1, ?2, ?3)", params![id, name, value])?;
     }
-    for (name, bytes, saturated) in histograms {
-        transaction
-            .execute("INSERT INTO histogram VALUES (?1, ?2, ?3, ?4)", params![id, name, bytes, saturated])?;
+    for HistogramRow { name, bytes, saturated } in histograms {
+        let row = params![id, name, bytes, saturated];
+        transaction.execute("INSERT INTO histogram VALUES (?1, ?2, ?3, ?4)", row)?;
     }
     Ok(())
 }
@@ -168,12 +168,20 @@ fn take_metrics(point: &mut Object) -> Result<Vec<(String, Sql)>, RowError> {
     Ok(metrics)
 }
 
-fn take_histograms(point: &mut Object) -> Result<Vec<(&'static str, Vec<u8>, i64)>, RowError> {
+/// A histogram as its row has it.
+struct HistogramRow {
+    name: &'static str,
+    bytes: Vec<u8>,
+    saturated: i64,
+}
+
+fn take_histograms(point: &mut Object) -> Result<Vec<HistogramRow>, RowError> {
     let mut histograms = Vec::new();
     for (series, key) in SERIES {
         let Json::Object(mut histogram) = take(point, key)? else { continue };
         let bytes = BASE64.decode(take_text(&mut histogram, HDR)?)?;
-        histograms.push((series, bytes, take_whole(&mut histogram, "saturated")?));
+        let saturated = take_whole(&mut histogram, "saturated")?;
+        histograms.push(HistogramRow { name: series, bytes, saturated });
     }
     Ok(histograms)
 }
