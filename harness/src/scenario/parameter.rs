@@ -373,3 +373,34 @@ fn refuse_double(section: &Section<'_>, assignments: &[Assignment]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_is_documented_in_the_words_of_the_table() {
+        let page = include_str!("../../../docs/scenarios.md");
+        let run = PARAMETERS.iter().map(|parameter| (parameter.name, parameter.meaning));
+        let side = SIDE_PARAMETERS.iter().map(|parameter| (parameter.name, parameter.meaning));
+        for (name, meaning) in run.chain(side) {
+            let row = format!("| `{name}` | {meaning} |");
+            assert!(page.contains(&row), "docs/scenarios.md lacks: {row}");
+        }
+    }
+
+    #[test]
+    fn every_slot_is_a_field_that_the_spec_knows_as_a_fault() {
+        let mut spec = RunSpec::new(schema::Test::Bandwidth);
+        (spec.msg_bytes, spec.tx_depth, spec.cq_poll_batch, spec.qp_count) = (vec![], 0, 0, 0);
+        (spec.path_mtu, spec.service_level, spec.qp_timeout, spec.retry_count) = (Some(1), 16, 32, 8);
+        (spec.interval_ns, spec.deadline_ns) = (schema::Nanos(0), schema::Nanos(0));
+        spec.stop = Stop::Iterations(0);
+        spec.soft_model = Some(Default::default());
+        spec.soft_fault = Some(Default::default());
+        let slots: Vec<&str> = PARAMETERS.iter().map(|parameter| parameter.slot).collect();
+        let strange: Vec<&str> =
+            spec.faults().iter().map(|fault| fault.field).filter(|field| !slots.contains(field)).collect();
+        assert_eq!(strange, [""; 0], "faults that no assignment would be blamed for");
+    }
+}
