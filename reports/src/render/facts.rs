@@ -55,7 +55,13 @@ pub(super) fn parameters(campaign: &Campaign, workload: &str) -> FactGroup {
     let columns: Vec<Vec<Facts>> = campaign
         .variants
         .iter()
-        .map(|variant| specs.and_then(|specs| specs.get(&variant.name)).map(facts).into_iter().collect())
+        .map(|variant| {
+            specs
+                .and_then(|specs| specs.get(&variant.name))
+                .map(|spec| facts(spec, "not set"))
+                .into_iter()
+                .collect()
+        })
         .collect();
     FactGroup { title: format!("Parameters of {workload}, as asked"), rows: rows(&columns) }
 }
@@ -71,9 +77,9 @@ pub(super) fn environment(campaign: &Campaign) -> Vec<FactGroup> {
         FactGroup { title: title.into(), rows: rows(&columns) }
     };
     let groups = [
-        group("Granted by the devices", |record| record.granted.as_ref().map(facts)),
-        group("Requester", |record| record.requester.as_ref().map(facts)),
-        group("Responder", |record| record.responder.as_ref().map(facts)),
+        group("Granted by the devices", |record| record.granted.as_ref().map(known)),
+        group("Requester", |record| record.requester.as_ref().map(known)),
+        group("Responder", |record| record.responder.as_ref().map(known)),
     ];
     groups.into_iter().filter(|group| !group.rows.is_empty()).collect()
 }
@@ -97,8 +103,8 @@ pub(super) fn unasked_changes(campaign: &Campaign) -> Vec<String> {
 
 type Part = fn(&RunRecord) -> Option<Facts>;
 const SIDES: [(&str, Part); 2] = [
-    ("requester", |record| record.requester.as_ref().map(facts)),
-    ("responder", |record| record.responder.as_ref().map(facts)),
+    ("requester", |record| record.requester.as_ref().map(known)),
+    ("responder", |record| record.responder.as_ref().map(known)),
 ];
 
 fn runs_of<'c>(campaign: &'c Campaign, variant: &'c str) -> impl Iterator<Item = &'c CampaignRun> {
@@ -155,20 +161,28 @@ fn counted(values: &BTreeMap<String, u32>) -> String {
     text
 }
 
-fn facts(of: &impl Serialize) -> Facts {
+/// What a record says; null is what could not be read.
+fn known(of: &impl Serialize) -> Facts {
+    facts(of, "not known")
+}
+
+fn facts(of: &impl Serialize, unknown: &str) -> Facts {
     let mut facts = Facts::new();
     let value = serde_json::to_value(of).expect("records have string keys only");
-    flatten("", &value, &mut facts);
+    flatten("", &value, unknown, &mut facts);
     facts
 }
 
-fn flatten(key: &str, value: &Value, facts: &mut Facts) {
+fn flatten(key: &str, value: &Value, unknown: &str, facts: &mut Facts) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
                 let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
-                flatten(&key, value, facts);
+                flatten(&key, value, unknown, facts);
             }
+        }
+        Value::Null => {
+            facts.insert(key.to_owned(), unknown.to_owned());
         }
         leaf => {
             facts.insert(key.to_owned(), text(key, leaf));

@@ -6,7 +6,7 @@ use schema::Campaign;
 
 use super::{
     facts::{FactGroup, FactRow},
-    view::{EffectRow, View, WorkloadView},
+    view::{EffectRow, RunNumbers, View, WorkloadView},
 };
 use crate::compare::Comparison;
 
@@ -78,15 +78,21 @@ fn effect_cells(row: &EffectRow) -> Vec<String> {
 fn numbers(text: &mut String, view: &View, workload: &WorkloadView) {
     let _ = write!(text, "## {}{}\n\n{}\n\n", escaped(&workload.name), label(view), workload.about);
     for size in &workload.sizes {
-        let _ = write!(text, "### {}\n\nMedian of the runs, smallest to largest.\n\n", size.msg_bytes);
+        let _ = write!(text, "### {}\n\nMedian of the runs, smallest to largest.\n\n", size.name);
         let header: Vec<&str> =
             std::iter::once("metric").chain(view.variants.iter().map(String::as_str)).collect();
-        let rows = size
-            .numbers
-            .iter()
-            .map(|(metric, values)| std::iter::once(metric.clone()).chain(values.iter().cloned()).collect());
+        let rows = size.numbers.iter().map(|(metric, values)| {
+            std::iter::once(metric.clone()).chain(values.iter().map(run_numbers)).collect()
+        });
         table(text, &header, rows);
         text.push('\n');
+    }
+}
+
+fn run_numbers(numbers: &Option<RunNumbers>) -> String {
+    match numbers {
+        Some(RunNumbers { median, detail }) => format!("{median} ({detail})"),
+        None => "not published".into(),
     }
 }
 

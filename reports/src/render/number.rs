@@ -2,7 +2,7 @@
 //!
 //! Histograms keep 0.1 %, so three significant digits are all there is; a change in percent has one decimal.
 
-use schema::Metric;
+use schema::{Bytes, Metric};
 
 /// A value of a metric: `12.3 Gb/s`, `1.99 us`.
 pub(super) fn value(metric: Metric, value: f64) -> String {
@@ -71,6 +71,14 @@ pub(super) fn three_digits(value: f64) -> String {
     let whole_digits = if rounded == 0.0 { 1 } else { rounded.abs().log10().floor() as i32 + 1 };
     let decimals = (3 - whole_digits).clamp(0, 6) as usize;
     format!("{rounded:.decimals$}")
+}
+
+/// A message size: `8 B`, `64 KiB`.
+pub(super) fn size(size: Bytes) -> String {
+    let text = size.to_string();
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number = text.trim_end_matches(unit);
+    format!("{number} {unit}B")
 }
 
 /// A change with its sign: `+12.3%`, `-0.4%`, `+1,230%`.
@@ -162,6 +170,11 @@ mod tests {
         assert_eq!(value(Metric::P50, 1_994.0), "1.99 us");
         assert_eq!(value(Metric::P99, 87.0), "87.0 ns");
         assert_eq!(value(Metric::MessageRate, 1_234_567.0), "1.23 M msg/s");
+    }
+
+    #[test]
+    fn sizes_are_binary_bytes() {
+        assert_eq!([8, 1000, 65_536, 8 << 20].map(|b| size(Bytes(b))), ["8 B", "1000 B", "64 KiB", "8 MiB"]);
     }
 
     #[test]

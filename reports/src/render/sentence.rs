@@ -25,7 +25,10 @@ pub(super) fn claim(comparison: &Comparison) -> String {
         return "nothing was measured that could be judged".into();
     };
     let claim = gate(telling, comparison);
-    if gates.len() == 1 { claim } else { format!("{}; {claim}", tally(&gates)) }
+    match gates.len() {
+        1 => claim,
+        _ => format!("{}; above all, {claim}", tally(&gates, telling)),
+    }
 }
 
 /// Of the gates that made the verdict, the one with the largest effect.
@@ -35,60 +38,54 @@ fn telling<'c>(gates: &[&'c Cell], verdict: CampaignVerdict) -> Option<&'c Cell>
     gates.iter().filter(made_it).max_by(|a, b| size(a).total_cmp(&size(b))).copied()
 }
 
-/// `3 of 4 gates improved, 1 equivalent`.
-fn tally(gates: &[&Cell]) -> String {
+/// `3 of 4 gates improved, 1 equivalent`: what made the verdict first.
+fn tally(gates: &[&Cell], telling: &Cell) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for cell in gates {
         *counts.entry(words::verdict(&cell.verdict)).or_default() += 1;
     }
-    let mut counts: Vec<_> = counts.into_iter().collect();
-    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let counts = counts.iter().map(|(word, count)| format!("{count} {}", word.to_lowercase()));
-    format!("of {} gates {}", gates.len(), counts.collect::<Vec<_>>().join(", "))
+    let word = words::verdict(&telling.verdict);
+    let made_it = counts.remove(word).unwrap_or(0);
+    if counts.is_empty() {
+        return format!("all {made_it} gates {}", word.to_lowercase());
+    }
+    let others: String =
+        counts.iter().map(|(word, count)| format!(", {count} {}", word.to_lowercase())).collect();
+    format!("{made_it} of {} gates {}{others}", gates.len(), word.to_lowercase())
 }
 
 /// What one gate says.
-pub(super) fn gate(cell: &Cell, comparison: &Comparison) -> String {
-    let subject = words::subject(cell);
-    let numbers = cell.effect.as_ref().map(|effect| interval(effect, comparison));
-    match (&cell.verdict, &cell.effect, numbers) {
-        (Verdict::Improved | Verdict::Regressed, Some(effect), Some(numbers)) => {
-            let (verb, size) = moved(effect.change);
-            format!("{} {verb} {subject} by {size} ({numbers})", cell.candidate)
+fn gate(cell: &Cell, comparison: &Comparison) -> String {
+    let (subject, candidate, remark) = (words::subject(cell), &cell.candidate, words::remark(cell));
+    let Some(effect) = &cell.effect else { return without_effect(cell, comparison) };
+    let numbers = interval(effect, comparison);
+    let margin = number::margin(cell.margin);
+    match &cell.verdict {
+        Verdict::Invalid | Verdict::CouldNotRun => without_effect(cell, comparison),
+        Verdict::Unstable { .. } => format!("{remark}, for {subject}; nothing can be claimed"),
+        Verdict::Equivalent => {
+            let baseline = &comparison.baseline;
+            format!("{subject} is the same with {candidate} as with {baseline}, within {margin} ({numbers})")
         }
-        (Verdict::Negligible, Some(effect), Some(numbers)) => {
-            let (verb, size) = moved(effect.change);
-            let margin = number::margin(cell.margin);
-            format!(
-                "{} {verb} {subject} by {size} ({numbers}), within the margin of {margin}",
-                cell.candidate
-            )
-        }
-        (Verdict::Equivalent, Some(_), Some(numbers)) => {
-            let (candidate, baseline) = (&cell.candidate, &comparison.baseline);
-            let margin = number::margin(cell.margin);
-            format!(
-                "{subject} is the same under {candidate} as under {baseline}, within {margin} ({numbers})"
-            )
-        }
-        (Verdict::Invalid | Verdict::CouldNotRun, ..) => no_runs(cell, comparison),
-        (Verdict::Unstable { .. }, ..) => {
-            format!("{}, for {subject}; nothing can be claimed", words::remark(cell))
-        }
-        (_, Some(effect), Some(numbers)) => {
+        Verdict::Inconclusive { .. } | Verdict::Exploratory => {
             let change = number::change(effect.change);
-            format!("{change} on {subject} under {} ({numbers}); {}", cell.candidate, words::remark(cell))
+            format!("with {candidate}, {subject} changed by {change} ({numbers}), but {remark}")
         }
-        _ => format!("{subject} under {}: {}", cell.candidate, words::remark(cell)),
+        Verdict::Negligible => {
+            format!("{} ({numbers}), which is within the margin of {margin}", moved(cell, effect))
+        }
+        Verdict::Improved | Verdict::Regressed => format!("{} ({numbers})", moved(cell, effect)),
     }
 }
 
-fn moved(change: f64) -> (&'static str, String) {
-    (if change < 0.0 { "lowered" } else { "raised" }, number::percent(change.abs()))
+fn moved(cell: &Cell, effect: &Effect) -> String {
+    let verb = if effect.change < 0.0 { "fell" } else { "rose" };
+    let size = number::percent(effect.change.abs());
+    format!("with {}, {} {verb} by {size}", cell.candidate, words::subject(cell))
 }
 
 /// `95% interval +1.0% to +2.0%, n = 10 pairs`.
-pub(super) fn interval(effect: &Effect, comparison: &Comparison) -> String {
+fn interval(effect: &Effect, comparison: &Comparison) -> String {
     format!(
         "{} interval {} to {}, n = {}",
         number::margin(1.0 - comparison.alpha),
@@ -98,17 +95,15 @@ pub(super) fn interval(effect: &Effect, comparison: &Comparison) -> String {
     )
 }
 
-fn no_runs(cell: &Cell, comparison: &Comparison) -> String {
+/// Why there is nothing to say about a gate: the first run that was lost to it.
+fn without_effect(cell: &Cell, comparison: &Comparison) -> String {
     let ours = |variant: &str| variant == cell.candidate || variant == comparison.baseline;
     let first = comparison.unusable.iter().find(|run| run.workload == cell.workload && ours(&run.variant));
-    let subject = words::subject(cell);
-    match first {
-        Some(run) => {
-            let (sequence, variant, reason) = (run.sequence, &run.variant, &run.reason);
-            format!("{subject} under {}: run {sequence} ({variant}) {reason}", cell.candidate)
-        }
-        None => format!("{subject} under {}: {}", cell.candidate, words::remark(cell)),
-    }
+    let why = match first {
+        Some(run) => format!("run {} ({}): {}", run.sequence, run.variant, run.reason),
+        None => words::remark(cell),
+    };
+    format!("with {}, {} could not be judged: {why}", cell.candidate, words::subject(cell))
 }
 
 #[cfg(test)]
@@ -125,7 +120,7 @@ mod tests {
     #[test]
     fn a_sentence_has_number_interval_and_n() {
         let text = said(&Sample::default());
-        assert!(text.starts_with("Improved: deep raised bandwidth of write at 64Ki by 50."), "{text}");
+        assert!(text.starts_with("Improved: with deep, bandwidth of write at 64 KiB rose by 50."), "{text}");
         assert!(text.contains("(95% interval +49.") && text.ends_with("n = 10 pairs)."), "{text}");
     }
 

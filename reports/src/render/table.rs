@@ -25,7 +25,8 @@ pub fn table(comparison: &Comparison) -> String {
         }
     }
     let remarks: String = comparison.gates().filter_map(remark).collect();
-    format!("{}\n{remarks}\n{}\n", table.trim_fmt(), sentence(comparison))
+    let gap = if remarks.is_empty() { "" } else { "\n" };
+    format!("{}\n{gap}{remarks}\n{}\n", table.trim_fmt(), sentence(comparison))
 }
 
 fn row(cell: &Cell) -> [String; 8] {
@@ -33,7 +34,7 @@ fn row(cell: &Cell) -> [String; 8] {
     [
         words::metric(cell.metric, cell.test),
         cell.workload.clone(),
-        cell.msg_bytes.to_string(),
+        number::size(cell.msg_bytes),
         cell.candidate.clone(),
         effect.map_or_else(|| "none".into(), |effect| number::change(effect.change)),
         effect.map_or_else(String::new, |effect| {

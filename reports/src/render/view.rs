@@ -76,8 +76,18 @@ pub(super) struct WorkloadView {
 pub(super) struct SizeView {
     pub(super) msg_bytes: Bytes,
     pub(super) verdicts: Vec<(String, Badge)>,
-    /// A row per metric: its name, then a text per variant.
-    pub(super) numbers: Vec<(String, Vec<String>)>,
+    /// The size in words.
+    pub(super) name: String,
+    /// A row per metric: its name, then its numbers per variant.
+    pub(super) numbers: Vec<(String, Vec<Option<RunNumbers>>)>,
+}
+
+/// A metric over the completed runs of a variant.
+pub(super) struct RunNumbers {
+    /// Median, with its unit.
+    pub(super) median: String,
+    /// Smallest, largest and n.
+    pub(super) detail: String,
 }
 
 /// A run that counts for nothing.
@@ -177,7 +187,7 @@ fn effect_row(cell: &Cell) -> EffectRow {
     EffectRow {
         metric: words::metric(cell.metric, cell.test),
         workload: cell.workload.clone(),
-        size: cell.msg_bytes.to_string(),
+        size: number::size(cell.msg_bytes),
         candidate: cell.candidate.clone(),
         baseline_median: side(&cell.baseline),
         candidate_median: side(&cell.candidate_runs),
@@ -241,27 +251,26 @@ fn size_view(
     let numbers = Metric::ALL
         .into_iter()
         .filter_map(|metric| {
-            let row: Vec<Option<String>> = campaign
+            let row: Vec<Option<RunNumbers>> = campaign
                 .variants
                 .iter()
                 .map(|variant| of_runs(campaign, &workload.name, &variant.name, msg_bytes, metric))
                 .collect();
             let any = row.iter().any(Option::is_some);
-            let row = row.into_iter().map(|text| text.unwrap_or_else(|| "not published".into())).collect();
-            any.then(|| (words::capitalised(&words::metric(metric, test)), row))
+            any.then(|| (words::metric(metric, test), row))
         })
         .collect();
-    SizeView { msg_bytes, verdicts, numbers }
+    SizeView { msg_bytes, verdicts, numbers, name: number::size(msg_bytes) }
 }
 
-/// Median, smallest and largest of a variant's completed runs.
+/// What a metric is over a variant's completed runs; none where it was not published.
 fn of_runs(
     campaign: &Campaign,
     workload: &str,
     variant: &str,
     msg_bytes: Bytes,
     metric: Metric,
-) -> Option<String> {
+) -> Option<RunNumbers> {
     let ours = campaign.runs.iter().filter(|run| {
         run.workload == workload
             && run.variant == variant
@@ -271,13 +280,9 @@ fn of_runs(
     let points = ours.flat_map(|run| run.record.points.iter().filter(|point| point.msg_bytes == msg_bytes));
     let spread = spread(points.filter_map(|point| metric.of(point)))?;
     let text = |value| number::value(metric, value);
-    Some(format!(
-        "{} ({} to {}, n = {})",
-        text(spread.median),
-        text(spread.min),
-        text(spread.max),
-        number::counted(spread.runs, "run")
-    ))
+    let detail =
+        format!("{} to {}, n = {}", text(spread.min), text(spread.max), number::counted(spread.runs, "run"));
+    Some(RunNumbers { median: text(spread.median), detail })
 }
 
 /// What the variants set, as written; empty where one does not.

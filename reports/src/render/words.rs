@@ -53,20 +53,23 @@ pub(super) fn short_metric(metric: Metric) -> String {
 /// What the latency of a test spans.
 pub(super) fn latency(test: Test) -> &'static str {
     match test {
-        Test::Bandwidth => "Latency from post to completion, under load",
+        Test::Bandwidth => "Latency from post to completion under load",
         Test::Latency => "Latency (half round trip)",
     }
 }
 
-/// With a capital first letter.
+/// With a capital first letter, unless it starts with the name of a quantile.
 pub(super) fn capitalised(text: &str) -> String {
+    if text.starts_with('p') && text[1..].starts_with(|c: char| c.is_ascii_digit()) {
+        return text.to_owned();
+    }
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// What a cell is about: `bandwidth of write at 64Ki`.
 pub(super) fn subject(cell: &Cell) -> String {
-    format!("{} of {} at {}", metric(cell.metric, cell.test), cell.workload, cell.msg_bytes)
+    format!("{} of {} at {}", metric(cell.metric, cell.test), cell.workload, number::size(cell.msg_bytes))
 }
 
 /// What stands behind a verdict beside the numbers; empty when they say it all.

@@ -31,7 +31,7 @@ pub(in crate::render) fn by_size(source: Source<'_>, sizes: &[Bytes]) -> Result<
         right: 50,
         simulated: source.simulated,
         legend: source.legend(),
-        x: Axis::places(sizes.iter().map(Bytes::to_string).collect(), "message size, bytes".into()),
+        x: Axis::places(sizes.iter().map(|size| number::size(*size)).collect(), "message size".into()),
         y: Axis::log(values(), words::metric(metric, source.test), |v| number::value_short(metric, v)),
     };
     let svg = frame.draw("by size", |chart| {

@@ -15,7 +15,7 @@ use crate::{
 
 /// Rows of one figure; more gates than this make it unreadable, and the table has them all.
 const MOST_ROWS: usize = 40;
-const ROW_HEIGHT: u32 = 92;
+const ROW_HEIGHT: u32 = 104;
 
 /// The interval plot of the gates; none without an effect to show.
 pub(in crate::render) fn forest(
@@ -33,7 +33,7 @@ pub(in crate::render) fn forest(
         right: 60,
         simulated,
         legend: vec![
-            (Mark::Diamond, Paint::Undecided, "change".into()),
+            (Mark::Diamond, Paint::Ink, "change".into()),
             (Mark::Ring, Paint::Control, "A/A control".into()),
             (Mark::Disc, Paint::Margin, "margin".into()),
         ],
@@ -76,7 +76,7 @@ fn draw_row(chart: &mut Chart<'_, '_>, row: f64, cell: &Cell) -> Drawn {
 
 /// What the row is about, left of the plot: the question above, verdict and number below.
 fn label(chart: &Chart<'_, '_>, row: f64, cell: &Cell, from: f64) -> Drawn {
-    let what = format!("{} {} {}", cell.workload, cell.msg_bytes, cell.candidate);
+    let what = format!("{} {}, {}", cell.workload, number::size(cell.msg_bytes), cell.candidate);
     let change = cell.effect.map_or_else(String::new, |effect| number::change(effect.change));
     let says = format!("{}: {} {change}", words::short_metric(cell.metric), words::verdict(&cell.verdict));
     let at = |dy: i32, content: String, color: Paint| {
@@ -129,7 +129,7 @@ fn change_ticks(from: f64, to: f64) -> Vec<f64> {
     const COARSE: [f64; 15] =
         [-0.98, -0.95, -0.9, -0.8, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 9.0, 19.0, 49.0];
     if to - from < 0.6 {
-        return steps(from, to, nice_step((to - from) / 6.0)).collect();
+        return steps(from, to, nice_step((to - from) / 8.0)).collect();
     }
     // Labels closer than a twelfth of the axis would run into each other; nothing, the reference, always stays.
     let apart = (to.ln_1p() - from.ln_1p()) / 12.0;

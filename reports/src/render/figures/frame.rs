@@ -15,7 +15,7 @@ use super::{
 /// Width of every figure, in units of its view box; about two to a pixel on a desk.
 pub(super) const WIDTH: u32 = 1600;
 /// Text size, in the same units.
-const TEXT: f64 = 34.0;
+const TEXT: f64 = 31.0;
 /// Height of the lines above the plot: the label of simulation, the legend.
 const HEAD: i32 = 96;
 
@@ -109,7 +109,7 @@ impl Frame<'_> {
     fn draw_head(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Drawn {
         if let Some(simulated) = self.simulated {
             let text = text(Paint::Simulated, HPos::Left);
-            area.draw(&Text::new(shortened(simulated), (self.left as i32, 20), text))?;
+            area.draw(&Text::new(shortened(simulated), (16, 20), text))?;
         }
         let mut x = self.left as i32;
         for (shape, paint, name) in &self.legend {
@@ -144,7 +144,7 @@ pub(super) fn mark(chart: &Chart<'_, '_>, shape: Mark, paint: Paint, at: (f64, f
 
 /// A label of simulation that fits; the caption has all of it.
 fn shortened(label: &str) -> String {
-    const MOST: usize = 84;
+    const MOST: usize = 104;
     if label.chars().count() <= MOST {
         return label.to_owned();
     }

@@ -63,7 +63,7 @@ pub(in crate::render) fn intervals(
         words::capitalised(what),
         lines.len()
     );
-    let title = format!("Within the runs, {} at {msg_bytes}", source.workload.name);
+    let title = format!("Within the runs, {} at {}", source.workload.name, number::size(msg_bytes));
     Ok(Some(Figure::new(title, caption, svg, HEIGHT)))
 }
 

@@ -15,7 +15,7 @@ const HEIGHT: u32 = 760;
 /// Distance of the points of a curve, in decades of the share that lies beyond.
 const STEP: f64 = 0.05;
 /// Distance for the thin curves of single runs.
-const COARSE_STEP: f64 = 0.125;
+const COARSE_STEP: f64 = 0.1;
 
 /// A curve: how far into the tail (decades of the share beyond), and log10 of the latency in ns.
 type Curve = Vec<(f64, f64)>;
@@ -40,7 +40,7 @@ pub(in crate::render) fn percentiles(
     let frame = Frame {
         height: HEIGHT,
         left: 170,
-        right: 50,
+        right: 80,
         simulated: source.simulated,
         legend: source.legend(),
         x: tail_axis(depth),
@@ -57,11 +57,11 @@ pub(in crate::render) fn percentiles(
     })?;
     let messages = curves.iter().map(|(_, _, _, messages)| *messages).min().unwrap_or(0);
     let caption = format!(
-        "{} by percentile, both axes logarithmic. Bold: all runs of a variant together, at least {} messages each; thin: single runs. A curve ends where fewer than 10 messages lie beyond.",
+        "{} by percentile; both axes are logarithmic. Bold: all runs of a variant together, at least {} messages each; thin: single runs. A curve ends where fewer than 10 messages lie beyond.",
         words::latency(source.test),
         number::grouped(messages)
     );
-    let title = format!("Latency by percentile, {} at {msg_bytes}", source.workload.name);
+    let title = format!("Latency by percentile, {} at {}", source.workload.name, number::size(msg_bytes));
     Ok(Some(Figure::new(title, caption, svg, HEIGHT)))
 }
 

@@ -67,7 +67,7 @@ pub(in crate::render) fn runs(source: Source<'_>, msg_bytes: Bytes) -> Result<Op
         words::capitalised(&name),
         dots.len()
     );
-    let title = format!("Run by run, {} at {msg_bytes}", source.workload.name);
+    let title = format!("Run by run, {} at {}", source.workload.name, number::size(msg_bytes));
     Ok(Some(Figure::new(title, caption, svg, HEIGHT)))
 }
 
