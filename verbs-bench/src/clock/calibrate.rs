@@ -33,7 +33,9 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClockError {
     /// The environment names a source that does not exist.
-    #[error("{FORCE}=`{0}`: there is no such clock; write tsc or raw, or unset it to let the clock be chosen")]
+    #[error(
+        "{FORCE}=`{0}`: there is no such clock; write tsc or raw, or unset it to let the clock be chosen"
+    )]
     UnknownSource(String),
 }
 
@@ -150,9 +152,9 @@ impl Clock {
         match (forced_source(), verdict) {
             (Err(unknown), _) => Clock::raw(Some(unknown.to_string())),
             (Ok(Some(Source::MonotonicRaw)), _) => Clock::raw(Some(format!("forced by {FORCE}=raw"))),
-            (Ok(Some(Source::Tsc)), verdict) => {
-                Clock::tsc(verdict.err().map(|why| format!("used all the same, forced by {FORCE}=tsc: {why}")))
-            }
+            (Ok(Some(Source::Tsc)), verdict) => Clock::tsc(
+                verdict.err().map(|why| format!("used all the same, forced by {FORCE}=tsc: {why}")),
+            ),
             (Ok(None), Ok(())) => Clock::tsc(None),
             (Ok(None), Err(why)) => Clock::raw(Some(why)),
         }
@@ -168,7 +170,9 @@ impl Clock {
         let rate = start.ticks_per_sec_until(&Anchor::take());
         match Scale::from_ticks_per_sec(rate) {
             Some(scale) => Clock::measured(Tsc, Source::Tsc, scale, Some(start), overruled),
-            None => Clock::raw(Some(format!("its measured rate of {rate:.0} ticks per second is not a counter's"))),
+            None => Clock::raw(Some(format!(
+                "its measured rate of {rate:.0} ticks per second is not a counter's"
+            ))),
         }
     }
 
@@ -290,14 +294,20 @@ mod tests {
     #[test]
     fn a_refusal_is_in_the_record() {
         let record = Clock::raw(Some("forced".into())).record();
-        assert_eq!((record.source.as_str(), record.tsc_refused.as_deref()), ("clock_monotonic_raw", Some("forced")));
+        assert_eq!(
+            (record.source.as_str(), record.tsc_refused.as_deref()),
+            ("clock_monotonic_raw", Some("forced"))
+        );
         assert_eq!(record.ticks_per_sec, 1e9);
     }
 
     #[test]
     fn an_unknown_source_names_the_variable_and_the_choices() {
         let text = parse_source("hpet").expect_err("refused").to_string();
-        assert!(text.contains("VERBS_BENCH_CLOCK") && text.contains("hpet") && text.contains("raw"), "{text}");
+        assert!(
+            text.contains("VERBS_BENCH_CLOCK") && text.contains("hpet") && text.contains("raw"),
+            "{text}"
+        );
     }
 
     proptest! {

@@ -76,9 +76,9 @@ pub(super) fn judge_tsc(view: &KernelView<'_>) -> Result<(), String> {
     match source {
         "tsc" if has("nonstop_tsc") || has("tsc_known_freq") => Ok(()),
         "kvm-clock" | "hyperv_clocksource_tsc_page" if has("nonstop_tsc") => Ok(()),
-        "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" => {
-            Err(format!("the CPU does not report nonstop_tsc (clock source {source}): its counter may stop in deep idle"))
-        }
+        "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" => Err(format!(
+            "the CPU does not report nonstop_tsc (clock source {source}): its counter may stop in deep idle"
+        )),
         other => Err(format!("the kernel itself does not trust it: its clock source is {other}")),
     }
 }
@@ -112,7 +112,11 @@ mod tests {
     fn a_missing_flag_is_named() {
         assert!(judge("nonstop_tsc", Ok("tsc")).expect_err("refused").contains("constant_tsc"));
         assert!(judge("constant_tsc", Ok("tsc")).expect_err("refused").contains("nonstop_tsc"));
-        assert!(judge("constant_tsc tsc_known_freq", Ok("kvm-clock")).expect_err("refused").contains("nonstop_tsc"));
+        assert!(
+            judge("constant_tsc tsc_known_freq", Ok("kvm-clock"))
+                .expect_err("refused")
+                .contains("nonstop_tsc")
+        );
     }
 
     #[test]
