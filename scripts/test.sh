@@ -62,15 +62,19 @@ browser() {
     (cd tests/browser && npm ci --no-audit --no-fund && node drive-report.mjs "$artifacts/quickstart/report.html" "$artifacts/browser")
 }
 
-guest_test_binary() { # prints the file
-    cargo test --locked --release --no-run --package e2e --test guest --message-format=json |
-        jq -r 'select(.profile.test? and .executable? and .target.name == "guest") | .executable'
+# Built like the other tests; the programs under test are the release build in the guest too.
+build_guest_tests() { # FILE: where the test binary is put
+    local built
+    cargo build --locked --package e2e --bins || return
+    built=$(cargo test --locked --no-run --package e2e --test guest --message-format=json |
+        jq -r 'select(.target.name? == "guest" and .profile.test) | .executable') || return
+    ln -sf "$built" "$1"
 }
 
 guest() { # NAME GUESTS SECONDS SCRIPT [ARG..]
     local name=$1 guests=$2 limit=$3
     shift 3
-    scripts/vm -n "$guests" -t "$limit" -o "$artifacts/$name" -- env E2E_BIN_DIR="$E2E_BIN_DIR" bash "$@"
+    scripts/vm -n "$guests" -t "$limit" -o "$artifacts/$name" -- env E2E_BIN_DIR="$E2E_BIN_DIR" E2E_ARTIFACTS=/run/vm bash "$@"
 }
 
 groups_check() {
@@ -85,20 +89,17 @@ groups_check() {
 }
 
 groups_guest() {
-    local tests
-    if ! tests=$(guest_test_binary) || [ -z "$tests" ]; then
-        group guest-build false
-        return
-    fi
+    local tests=$target/debug/guest-tests against=$target/debug/against-perftest
+    group guest-build build_guest_tests "$tests"
     group guest-pair guest guest-pair 1 900 scripts/guest/pair.sh "$tests" pair:: --include-ignored --test-threads=1
     group guest-hosts guest guest-hosts 2 400 scripts/guest/two-hosts.sh "$tests" hosts:: --include-ignored --test-threads=1
-    group against-perftest guest against-perftest 1 1500 scripts/guest/pair.sh "$E2E_BIN_DIR/against-perftest" --out /run/vm
+    group against-perftest guest against-perftest 1 1500 scripts/guest/pair.sh "$against" --out /run/vm
 }
 
 asked=("$@")
 mkdir -p "$artifacts"
 need build test browser guest || exit
-group build cargo build --locked --release --bins
+group build cargo build --locked --release --package verbs-bench --package rdma-harness
 if wanted check; then groups_check; fi
 if wanted unit; then group unit run_tests --workspace --exclude e2e -- ; fi
 if wanted doc; then group doc cargo test --locked --workspace --doc; fi

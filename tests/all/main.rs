@@ -3,8 +3,12 @@
 
 mod arrows;
 mod bad_input;
+mod bad_scenarios;
 mod faults;
 mod ground_truth;
+mod harness_run;
+mod hlog;
+mod kill_resume;
 mod record_schema;
 mod strangers;
 mod verbs_bench_run;

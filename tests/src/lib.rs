@@ -5,7 +5,9 @@
 pub mod paired;
 pub mod perftest;
 pub mod programs;
+pub mod scenario;
 pub mod serving;
 
 pub use programs::{Finished, finish, rdma_harness, verbs_bench};
+pub use scenario::Scenario;
 pub use serving::Serving;

@@ -1,0 +1,60 @@
+//! The small scenario of the harness tests, whole or with a line changed, in a folder of its own with its store.
+
+use std::{fs, path::PathBuf, process::Command};
+
+use tempfile::TempDir;
+
+use crate::programs::{rdma_harness, repository};
+
+/// Runs of fixtures/depth.toml: 6 blocks of two variants and the control.
+pub const PLANNED_RUNS: usize = 18;
+
+/// A scenario file, and the store beside it.
+#[derive(Debug)]
+pub struct Scenario {
+    folder: TempDir,
+}
+
+impl Scenario {
+    /// fixtures/depth.toml as it is.
+    pub fn depth() -> Self {
+        Scenario::with(&[])
+    }
+
+    /// fixtures/depth.toml with some of its text replaced; every text to replace must be there.
+    #[track_caller]
+    pub fn with(changes: &[(&str, &str)]) -> Self {
+        let file = repository().join("tests/fixtures/depth.toml");
+        let original =
+            fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        Scenario::of(&replaced(original, changes))
+    }
+
+    /// This text.
+    pub fn of(text: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("depth.toml"), text).expect("it can be written to");
+        Scenario { folder }
+    }
+
+    /// A file in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// `rdma-harness` in the folder, with the store in it.
+    pub fn harness(&self, arguments: &[&str]) -> Command {
+        let mut command = rdma_harness(arguments);
+        command.current_dir(self.folder.path()).args(["--store", "store.db"]);
+        command
+    }
+}
+
+/// The text with each old piece replaced once, in this order; every piece must be there.
+#[track_caller]
+pub fn replaced(text: String, changes: &[(&str, &str)]) -> String {
+    changes.iter().fold(text, |text, (old, new)| {
+        assert!(text.contains(old), "`{old}` is not in the scenario");
+        text.replacen(old, new, 1)
+    })
+}
