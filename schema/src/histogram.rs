@@ -3,7 +3,10 @@
 //! Stored in the HdrHistogram V2 format (deflated, base64), which the other HdrHistogram implementations read. A quantile
 //! is published only when at least [`MIN_TAIL_SAMPLES`] samples lie beyond it.
 
+use std::io::Read as _;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use flate2::read::ZlibDecoder;
 use hdrhistogram::{
     Histogram,
     serialization::{Deserializer, Serializer, V2DeflateSerializer},
@@ -55,6 +58,36 @@ pub enum HistogramError {
     /// Not HdrHistogram V2 deflate.
     #[error("histogram is not HdrHistogram V2 (deflated): {0}")]
     Hdr(#[from] hdrhistogram::serialization::DeserializeError),
+    /// The frame around it does not hold together.
+    #[error("histogram is not HdrHistogram V2 (deflated): {0}")]
+    Frame(&'static str),
+}
+
+/// Cookie of a deflated V2 histogram; a big-endian length and a zlib stream follow.
+const V2_DEFLATE_COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x14];
+/// Bytes before the counts of an inflated V2 histogram; the length of the counts is the second word.
+const V2_HEADER_BYTES: usize = 40;
+/// Inflated, the largest histogram of five digits over 64 bits stays below this.
+const MOST_INFLATED_BYTES: u64 = 64 << 20;
+
+/// Inflates a V2 histogram with a bound, and checks the lengths that the decoder would otherwise trust and allocate.
+fn inflate(bytes: &[u8]) -> Result<Vec<u8>, HistogramError> {
+    let deflated = bytes
+        .strip_prefix(&V2_DEFLATE_COOKIE)
+        .and_then(|rest| rest.get(4..))
+        .ok_or(HistogramError::Frame("the cookie is missing"))?;
+    let mut inflated = Vec::new();
+    ZlibDecoder::new(deflated)
+        .take(MOST_INFLATED_BYTES)
+        .read_to_end(&mut inflated)
+        .map_err(|_| HistogramError::Frame("the zlib stream is broken"))?;
+    let counts =
+        inflated.len().checked_sub(V2_HEADER_BYTES).ok_or(HistogramError::Frame("the header is cut off"))?;
+    let announced = u32::from_be_bytes([inflated[4], inflated[5], inflated[6], inflated[7]]);
+    if announced as usize != counts {
+        return Err(HistogramError::Frame("its length is not the length it announces"));
+    }
+    Ok(inflated)
 }
 
 impl EncodedHistogram {
@@ -68,7 +101,7 @@ impl EncodedHistogram {
     /// Decodes it again. Foreign bytes are an error, never a panic.
     pub fn decode(&self) -> Result<Histogram<u64>, HistogramError> {
         let bytes = BASE64.decode(&self.hdr_v2_deflate_base64)?;
-        Ok(Deserializer::new().deserialize(&mut bytes.as_slice())?)
+        Ok(Deserializer::new().deserialize(&mut inflate(&bytes)?.as_slice())?)
     }
 }
 
@@ -146,6 +179,26 @@ mod tests {
     #[test]
     fn nothing_measured_has_no_summary() {
         assert_eq!(LatencySummary::of(LatencyKind::HalfRoundTrip, &new_latency_histogram()), None);
+    }
+
+    /// Found by fuzzing: one negates the smallest count, one announces two gigabytes of counts.
+    #[test]
+    fn hostile_bytes_neither_panic_nor_fill_the_memory() {
+        let mut announces_2_gib = [0u8; 48];
+        announces_2_gib[..4].copy_from_slice(&[0x1c, 0x84, 0x93, 0x13]);
+        announces_2_gib[4..8].copy_from_slice(&0x7fff_ffff_u32.to_be_bytes());
+        for inflated in [announces_2_gib.as_slice(), &[0; 12]] {
+            let mut bytes = V2_DEFLATE_COOKIE.to_vec();
+            bytes.extend([0; 4]);
+            let mut zlib = flate2::write::ZlibEncoder::new(bytes, flate2::Compression::fast());
+            std::io::Write::write_all(&mut zlib, inflated).unwrap();
+            let hdr_v2_deflate_base64 = BASE64.encode(zlib.finish().unwrap());
+            let hostile = EncodedHistogram { hdr_v2_deflate_base64, saturated: 0 };
+            assert!(matches!(hostile.decode(), Err(HistogramError::Frame(_))));
+        }
+        let negates = "HISTFAAAAEB4nAE1AMr/HISTEwAAAA0AAAAAAAAAAwABAAAAAAABABAADfhHWAA/8AAAAAAAAM8P////////////BQE65QH+WkAGAqIeCAM=";
+        let hostile = EncodedHistogram { hdr_v2_deflate_base64: negates.into(), saturated: 0 };
+        assert!(hostile.decode().is_err());
     }
 
     proptest! {
