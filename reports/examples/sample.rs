@@ -1,8 +1,9 @@
-//! Renders a synthetic campaign, to look at the report: `cargo run -p reports --example sample -- improved out.html`.
+//! Renders a synthetic campaign, to look at the report: `cargo run -p reports --example sample -- improved out.html`
+//! (or `.md`, or `.hlog`).
 
 use std::{env, error::Error, fs};
 
-use reports::{CompareOptions, compare, render, testing};
+use reports::{CompareOptions, compare, export, render, testing};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = env::args().skip(1);
@@ -12,7 +13,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let campaign =
         testing::named(&name).ok_or_else(|| format!("no sample `{name}`; known are {:?}", testing::NAMES))?;
     let comparison = compare(&campaign, &CompareOptions::default());
-    let page = if path.ends_with(".md") {
+    let page = if path.ends_with(".hlog") {
+        String::from_utf8(export::hlog(&campaign, |_| true)?)?
+    } else if path.ends_with(".md") {
         render::markdown(&campaign, &comparison)
     } else {
         render::html(&campaign, &comparison)?

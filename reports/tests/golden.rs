@@ -39,10 +39,10 @@ fn html_of_the_sample_with_failed_runs() {
 
 #[test]
 fn table_json_and_csv() {
-    let (campaign, comparison) = sample("unstable");
+    let (_, comparison) = sample("unstable");
     golden("unstable.txt", &render::table(&comparison));
     golden("unstable.json", &render::json(&comparison));
-    let (small, _) = (testing::Sample { blocks: 2, ..Default::default() }.campaign(), campaign);
+    let small = testing::Sample { blocks: 2, ..Default::default() }.campaign();
     golden("two_blocks.csv", &export::csv(&small));
 }
 
@@ -99,7 +99,8 @@ fn a_campaign_with_nothing_in_it_renders() {
     let comparison = compare(&campaign, &CompareOptions::default());
     assert_eq!(comparison.exit_code(), 4);
     assert!(render::html(&campaign, &comparison).unwrap().contains("only 0 usable pairs"));
-    (campaign.workloads.clear(), campaign.variants.clear());
+    campaign.workloads.clear();
+    campaign.variants.clear();
     let comparison = compare(&campaign, &CompareOptions::default());
     assert!(render::html(&campaign, &comparison).unwrap().contains("Nothing was measured"));
     assert!(render::markdown(&campaign, &comparison).contains("Nothing was measured"));

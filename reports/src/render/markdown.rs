@@ -45,7 +45,7 @@ fn effects(text: &mut String, view: &View) {
             .chain([view.interval_name.as_str(), "margin", "p", "A/A control", "pairs", "verdict"])
             .collect();
     let _ = write!(text, "## Effects{}\n\n", label(view));
-    table(text, &header, view.gates.iter().map(|row| effect_cells(row)));
+    table(text, &header, view.gates.iter().map(effect_cells));
     for row in &view.gates {
         for remark in &row.remarks {
             let _ = writeln!(
@@ -61,7 +61,7 @@ fn effects(text: &mut String, view: &View) {
     }
     if !view.others.is_empty() {
         let _ = write!(text, "\n### Beside the gates (exploratory){}\n\n", label(view));
-        table(text, &header, view.others.iter().map(|row| effect_cells(row)));
+        table(text, &header, view.others.iter().map(effect_cells));
     }
     text.push('\n');
 }
