@@ -82,27 +82,27 @@ fn table(header: &[&str]) -> Table {
     table
 }
 
-fn variants(plan: &Plan) -> Table {
+fn variants(plan: &Plan) -> String {
     let mut table = table(&["name", "role", "sets"]);
     for variant in &plan.variants {
         let role = if variant.role == Role::Baseline { "baseline" } else { "candidate" };
         let sets = variant.settings.iter().map(|(key, value)| format!("{key} = {value}"));
         table.add_row([variant.name.as_str(), role, &sets.collect::<Vec<_>>().join(", ")]);
     }
-    table
+    table.trim_fmt()
 }
 
-fn workloads(plan: &Plan) -> Table {
+fn workloads(plan: &Plan) -> String {
     let mut table = table(&["name", "test", "op", "sizes"]);
     for workload in &plan.workloads {
         let Some(spec) = workload.specs.values().next() else { continue };
         let sizes = spec.msg_bytes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         table.add_row([workload.name.clone(), spec.test.to_string(), spec.op.to_string(), sizes]);
     }
-    table
+    table.trim_fmt()
 }
 
-fn order(plan: &Plan) -> Table {
+fn order(plan: &Plan) -> String {
     let mut table = table(&["block", "workload", "runs in order"]);
     let same =
         |a: &super::PlannedRun, b: &super::PlannedRun| (a.block, &a.workload) == (b.block, &b.workload);
@@ -114,5 +114,5 @@ fn order(plan: &Plan) -> Table {
         let names = runs.iter().map(name).collect::<Vec<_>>().join(", ");
         table.add_row([(runs[0].block + 1).to_string(), runs[0].workload.clone(), names]);
     }
-    table
+    table.trim_fmt()
 }

@@ -1,20 +1,18 @@
-//! The one-time token of a run: both processes read it from a file that only this user can, and it dies with the run.
+//! The one-time token of a run. It lies in a file without a name, which the children reach through this process and which
+//! is gone with the run or with this process, however that ends.
 
 use std::{
-    fs::OpenOptions,
+    fs::{File, Permissions},
     io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
+    os::{fd::AsRawFd as _, unix::fs::PermissionsExt as _},
+    path::PathBuf,
 };
 
 /// Bytes of randomness in a token.
 const TOKEN_BYTES: usize = 32;
 
-/// A token in a file of a private folder; both are removed when it is dropped.
-pub(super) struct Token {
-    file: PathBuf,
-    _folder: tempfile::TempDir,
-}
+/// A token that lives as long as this value.
+pub(super) struct Token(File);
 
 impl Token {
     /// Draws a token.
@@ -22,34 +20,35 @@ impl Token {
         let mut bytes = [0u8; TOKEN_BYTES];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
         let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let folder = tempfile::Builder::new().prefix("rdma-harness-").tempdir()?;
-        let file = folder.path().join("token");
-        let mut open = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?;
-        open.write_all(text.as_bytes())?;
-        Ok(Token { file, _folder: folder })
+        let mut file = tempfile::tempfile()?;
+        file.set_permissions(Permissions::from_mode(0o600))?;
+        file.write_all(text.as_bytes())?;
+        Ok(Token(file))
     }
 
-    /// Where it lies.
-    pub(super) fn file(&self) -> &Path {
-        &self.file
+    /// Where processes of this user can read it.
+    pub(super) fn file(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd()))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::MetadataExt as _;
 
     use super::*;
 
     #[test]
-    fn a_token_is_private_new_each_time_and_gone_afterwards() {
+    fn a_token_is_private_nameless_new_each_time_and_gone_afterwards() {
         let (one, two) = (Token::draw().unwrap(), Token::draw().unwrap());
         let text = std::fs::read_to_string(one.file()).unwrap();
         assert_eq!(text.len(), 2 * TOKEN_BYTES);
+        assert_eq!(text, std::fs::read_to_string(one.file()).unwrap(), "both children read it whole");
         assert_ne!(text, std::fs::read_to_string(two.file()).unwrap());
-        assert_eq!(one.file().metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        let file = one.file().to_owned();
+        let metadata = one.file().metadata().unwrap();
+        assert_eq!((metadata.mode() & 0o777, metadata.nlink()), (0o600, 0));
+        let file = one.file();
         drop(one);
-        assert!(!file.exists() && !file.parent().unwrap().exists());
+        assert_ne!(std::fs::read_to_string(file).ok(), Some(text));
     }
 }

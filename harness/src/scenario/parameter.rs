@@ -17,6 +17,8 @@ use super::{
 /// A value as written, before a parameter gives it a meaning.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Setting {
+    /// Yes or no.
+    Flag(bool),
     /// A whole number.
     Number(i128),
     /// A text.
@@ -28,6 +30,7 @@ pub enum Setting {
 impl std::fmt::Display for Setting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Setting::Flag(flag) => write!(f, "{flag}"),
             Setting::Number(number) => write!(f, "{number}"),
             Setting::Text(text) => f.write_str(text),
             Setting::List(items) => {
@@ -43,13 +46,21 @@ impl Setting {
             DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
                 .map(Setting::Number)
                 .map_err(|error| error.to_string()),
+            DeValue::Boolean(flag) => Ok(Setting::Flag(*flag)),
             DeValue::String(text) => Ok(Setting::Text(text.to_string())),
             DeValue::Array(items) => items
                 .iter()
                 .map(|item| Setting::read(item.get_ref()))
                 .collect::<Result<_, _>>()
                 .map(Setting::List),
-            other => Err(format!("must be a number or a text, not {}", other.type_str())),
+            other => Err(format!("must be a number, a text, true or false, not {}", other.type_str())),
+        }
+    }
+
+    fn flag(&self) -> Result<bool, String> {
+        match self {
+            Setting::Flag(flag) => Ok(*flag),
+            other => Err(format!("`{other}` must be true or false without quotes")),
         }
     }
 
@@ -153,6 +164,8 @@ pub const PARAMETERS: &[Parameter] = parameters! {
         |spec, value| spec.qp_timeout = value.number()?;
     "retry_count" "retry_count" "Retries after a local ACK timeout."
         |spec, value| spec.retry_count = value.number()?;
+    "data_check" "data_check" "Whether every byte of the target is written once and compared before WarmUp."
+        |spec, value| spec.data_check = value.flag()?;
     "soft_model" "soft_model" "Link model of the software NIC, as `[soft] model`."
         |spec, value| spec.soft_model = Some(value.parsed()?);
     "soft_fault" "soft_fault" "Faults of the software NIC, as `[soft] fault`."

@@ -14,7 +14,7 @@ echo "$*" >> "$here/calls"
 command=$1
 while [ $# -gt 0 ]; do
     if [ "$1" = --token-file ]; then
-        [ "$(stat -c %a "$2")" = 600 ] && [ "$(wc -c < "$2")" = 64 ] || exit 9
+        [ "$(stat -L -c %a "$2")" = 600 ] && [ "$(wc -c < "$2")" = 64 ] || exit 9
         echo "$2" >> "$here/tokens"
     fi
     shift
