@@ -228,7 +228,9 @@ fn a_verbs_bench_that_cannot_be_loaded_or_found_is_said_at_once() {
     assert!(text(&output.stderr).contains("apt-get install libnuma1"), "{}", text(&output.stderr));
     let output = bench.harness(&["run", "deeper.toml", "--verbs-bench", "/nowhere/verbs-bench"]);
     assert_eq!(code(&output), 3);
-    assert!(text(&output.stderr).contains("/nowhere/verbs-bench"), "{}", text(&output.stderr));
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("/nowhere/verbs-bench"), "{stderr}");
+    assert_eq!(stderr.matches("No such file").count(), 1, "a cause is said once: {stderr}");
     assert!(!bench.file("store.db").exists());
 }
 

@@ -33,12 +33,12 @@ pub enum LocateError {
         beside: PathBuf,
     },
     /// It is there and can't be started.
-    #[error("starting {}: {source}; check that it is an executable of this machine", program.display())]
+    #[error("starting {}: {cause}; check that it is an executable of this machine", program.display())]
     Start {
         /// Where it lies.
         program: PathBuf,
         /// Why not.
-        source: io::Error,
+        cause: io::Error,
     },
     /// It starts and fails at once.
     #[error("{} --version: {cause}; {advice}", program.display())]
@@ -77,7 +77,7 @@ fn version(program: &Path) -> Result<String, LocateError> {
     let output = Command::new(program)
         .arg("--version")
         .output()
-        .map_err(|source| LocateError::Start { program: program.to_owned(), source })?;
+        .map_err(|cause| LocateError::Start { program: program.to_owned(), cause })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     }

@@ -47,12 +47,12 @@ impl Fault {
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// The file could not be read.
-    #[error("reading scenario {}: {source}; give the path of a scenario file, for example scenarios/quickstart.toml", file.display())]
+    #[error("reading scenario {}: {cause}; give the path of a scenario file, for example scenarios/quickstart.toml", file.display())]
     Read {
         /// The file.
         file: PathBuf,
         /// Why not.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// The file says something that can't be run.
     #[error("{0}")]

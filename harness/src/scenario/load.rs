@@ -21,7 +21,7 @@ const DEFAULT_COOLDOWN: Nanos = Nanos(50_000_000);
 /// Reads and checks a scenario file.
 pub fn load(file: &Path) -> Result<Scenario, ScenarioError> {
     let source = std::fs::read_to_string(file)
-        .map_err(|source| ScenarioError::Read { file: file.to_owned(), source })?;
+        .map_err(|cause| ScenarioError::Read { file: file.to_owned(), cause })?;
     parse(file, source)
 }
 

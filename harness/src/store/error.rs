@@ -1,4 +1,4 @@
-//! Why the store could not do what was asked: always the file, the call and the way out.
+//! Why the store could not do what was asked: always the file, the call, the cause and the way out, in one text.
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +12,12 @@ pub enum StoreError {
     #[error("no place for the store: neither XDG_DATA_HOME nor HOME is set; give --store FILE")]
     NoPlace,
     /// The folder could not be made.
-    #[error("creating the folder of the store {}: {source}; give another --store FILE", folder.display())]
+    #[error("creating the folder of the store {}: {cause}; give another --store FILE", folder.display())]
     Folder {
         /// The folder.
         folder: PathBuf,
         /// Why not.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// There is no such file, and the command only reads.
     #[error("there is no store at {}; `rdma-harness run` makes one, or give --store FILE", file.display())]
@@ -47,14 +47,14 @@ pub enum StoreError {
         known: i64,
     },
     /// SQLite said no.
-    #[error("{doing} the store {}: {source}{}", file.display(), advice(source))]
+    #[error("{doing} the store {}: {cause}{}", file.display(), advice(cause))]
     Sqlite {
         /// The call.
         doing: &'static str,
         /// The file.
         file: PathBuf,
         /// SQLite's words.
-        source: rusqlite::Error,
+        cause: rusqlite::Error,
     },
     /// What is stored does not read back.
     #[error("campaign {campaign} in {}: {what} does not read back: {cause}; the other campaigns are not affected", file.display())]
@@ -114,6 +114,6 @@ impl StoreError {
                 what: "it is not an SQLite database".into(),
             };
         }
-        StoreError::Sqlite { doing, file: file.to_owned(), source }
+        StoreError::Sqlite { doing, file: file.to_owned(), cause: source }
     }
 }

@@ -33,7 +33,7 @@ impl Store {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {
             fs::create_dir_all(folder)
-                .map_err(|source| StoreError::Folder { folder: folder.to_owned(), source })?;
+                .map_err(|cause| StoreError::Folder { folder: folder.to_owned(), cause })?;
         }
         Store::open_with(file, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
     }
@@ -80,7 +80,7 @@ impl Store {
         match locked {
             Ok(file) => Ok(MeasureLock { _file: file }),
             Err(TryLockError::WouldBlock) => Err(StoreError::Busy { file: self.file.clone() }),
-            Err(TryLockError::Error(source)) => Err(StoreError::Folder { folder: path, source }),
+            Err(TryLockError::Error(cause)) => Err(StoreError::Folder { folder: path, cause }),
         }
     }
 }
