@@ -28,7 +28,8 @@ impl Serving {
     /// Starts it and waits for its address.
     #[track_caller]
     pub fn start(arguments: &[&str]) -> Self {
-        let mut child = verbs_bench(&["serve", "--listen", "127.0.0.1:0", "--json", "--exit-with-parent"])
+        let mut child = verbs_bench(&["serve", "--listen", "127.0.0.1:0", "--json"])
+            .args(["--exit-with-parent", &std::process::id().to_string()])
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -59,12 +59,15 @@ fn hot_loop(c: &mut Criterion) {
         (spec.post_list, spec.signal_interval) = (post_list, signal_interval);
         (spec.requester.device, spec.responder.device) = ("soft".into(), "soft".into());
         let (endpoint, region) = looped(&spec);
-        group.bench_function(BenchmarkId::from_parameter(format!("list {post_list} interval {signal_interval}")), |b| {
-            b.iter_custom(|iterations| {
-                spec.stop = Stop::Iterations(iterations);
-                messages_take(&spec, &endpoint, &region, &clock)
-            });
-        });
+        group.bench_function(
+            BenchmarkId::from_parameter(format!("list {post_list} interval {signal_interval}")),
+            |b| {
+                b.iter_custom(|iterations| {
+                    spec.stop = Stop::Iterations(iterations);
+                    messages_take(&spec, &endpoint, &region, &clock)
+                });
+            },
+        );
     }
     group.finish();
 }

@@ -73,7 +73,7 @@ impl Processes {
         let mut command = self.command(&self.hosts.responder);
         command.args(["serve", "--listen", &SocketAddr::new(self.hosts.address, 0).to_string()]);
         command.arg("--token-file").arg(token.file());
-        command.args(["--sessions", "1", "--json", "--exit-with-parent"]);
+        command.args(["--sessions", "1", "--json", "--exit-with-parent"]).arg(own_pid());
         if spec.responder.device != "auto" {
             command.args(["--device", &spec.responder.device]);
         }
@@ -84,7 +84,7 @@ impl Processes {
         let mut command = self.command(&self.hosts.requester);
         command.args(["run", "--spec", "-", "--peer", &peer.to_string()]);
         command.arg("--token-file").arg(token.file());
-        command.args(["--json", "--exit-with-parent"]);
+        command.args(["--json", "--exit-with-parent"]).arg(own_pid());
         command
     }
 
@@ -154,6 +154,11 @@ impl Executor for Processes {
             Err(Stopped::Interrupted) => None,
         }
     }
+}
+
+/// Ours, for a child that shall not outlive us.
+fn own_pid() -> String {
+    std::process::id().to_string()
 }
 
 fn not_started(side: Side, error: &std::io::Error) -> Failure {

@@ -38,7 +38,8 @@ impl Devices {
 }
 
 fn print_device(device: &DeviceSummary) {
-    let firmware = device.attr.as_ref().and_then(|attr| attr.fw_ver.as_deref()).unwrap_or("no firmware version");
+    let firmware =
+        device.attr.as_ref().and_then(|attr| attr.fw_ver.as_deref()).unwrap_or("no firmware version");
     println!("{}   {firmware}", device.name);
     if let Some(error) = &device.error {
         println!("  cannot be used: {error}");

@@ -8,7 +8,8 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use schema::{
-    Bytes, CpuChoice, Nanos, NodeChoice, Op, Outcome, RunRecord, RunSpec, SideSpec, SoftFault, SoftModel, Stop, Test,
+    Bytes, CpuChoice, Nanos, NodeChoice, Op, Outcome, RunRecord, RunSpec, SideSpec, SoftFault, SoftModel,
+    Stop, Test,
 };
 
 use super::{EXIT_FAILED, EXIT_USAGE, complain, table};
@@ -146,15 +147,15 @@ pub(super) struct Run {
     /// Print one RunRecord as JSON on stdout, and nothing else
     #[arg(long)]
     json: bool,
-    /// End when the process that started this one ends
-    #[arg(long, hide = true)]
-    exit_with_parent: bool,
+    /// End when the process PID, which starts this one, ends
+    #[arg(long, value_name = "PID")]
+    exit_with_parent: Option<u32>,
 }
 
 impl Run {
     pub(super) fn execute(self) -> u8 {
-        if self.exit_with_parent {
-            session::local::exit_with_parent();
+        if let Some(parent) = self.exit_with_parent {
+            session::local::exit_with_parent(parent);
         }
         match self.prepare() {
             Err(faults) => {

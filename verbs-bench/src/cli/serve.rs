@@ -31,15 +31,15 @@ pub(super) struct Serve {
     /// Print the address as a line of JSON on stdout
     #[arg(long)]
     json: bool,
-    /// End when the process that started this one ends
-    #[arg(long, hide = true)]
-    exit_with_parent: bool,
+    /// End when the process PID, which starts this one, ends
+    #[arg(long, value_name = "PID")]
+    exit_with_parent: Option<u32>,
 }
 
 impl Serve {
     pub(super) fn execute(self) -> u8 {
-        if self.exit_with_parent {
-            session::local::exit_with_parent();
+        if let Some(parent) = self.exit_with_parent {
+            session::local::exit_with_parent(parent);
         }
         let token = match self.token_file.as_deref().map(Token::read).transpose() {
             Ok(token) => token,
@@ -61,7 +61,9 @@ impl Serve {
         let failed = |source| ConnectError::Listen { listen: self.listen.clone(), source };
         let listener = match TcpListener::bind(&self.listen) {
             // A host without IPv6 still has the default address's port.
-            Err(_) if self.listen == format!("[::]:{DEFAULT_PORT}") => TcpListener::bind(("0.0.0.0", DEFAULT_PORT)),
+            Err(_) if self.listen == format!("[::]:{DEFAULT_PORT}") => {
+                TcpListener::bind(("0.0.0.0", DEFAULT_PORT))
+            }
             bound => bound,
         }
         .map_err(failed)?;

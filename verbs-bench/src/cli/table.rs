@@ -41,7 +41,10 @@ fn header(text: &mut String, record: &RunRecord) {
 fn side_line(text: &mut String, side: &SideRecord) {
     let cpu = side.placement.cpu_pinned.map_or("not pinned".into(), |cpu| format!("CPU {cpu}"));
     let node = side.placement.memory_node_bound.map_or("not bound".into(), |node| format!("node {node}"));
-    let gid = side.gid.as_ref().map_or("none".into(), |gid| format!("{} {} ({})", gid.index, gid.gid, gid.gid_type));
+    let gid = side
+        .gid
+        .as_ref()
+        .map_or("none".into(), |gid| format!("{} {} ({})", gid.index, gid.gid, gid.gid_type));
     let _ = writeln!(
         text,
         "  {:<9}  {} on {}   {cpu}   memory {node}   GID {gid}",
@@ -98,7 +101,11 @@ fn latency(text: &mut String, points: &[Point]) {
             us(Some(latency.max)),
         );
     }
-    let _ = writeln!(text, "Latencies are {}. A dash: too few samples for that percentile.", kind(LatencyKind::HalfRoundTrip));
+    let _ = writeln!(
+        text,
+        "Latencies are {}. A dash: too few samples for that percentile.",
+        kind(LatencyKind::HalfRoundTrip)
+    );
 }
 
 fn kind(kind: LatencyKind) -> &'static str {

@@ -38,7 +38,8 @@ impl Token {
 
     /// Reads it from a file.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let text = fs::read_to_string(path).map_err(|error| format!("token file {}: {error}", path.display()))?;
+        let text =
+            fs::read_to_string(path).map_err(|error| format!("token file {}: {error}", path.display()))?;
         Token::new(&text).map_err(|what| format!("token file {}: {what}", path.display()))
     }
 
@@ -117,7 +118,8 @@ fn prove(
     responder: &Hello,
     requester: &Hello,
 ) -> Result<(), ConnectError> {
-    let proof = token.map(|token| hex(&token.mac(role, &responder.nonce, &requester.nonce).finalize().into_bytes()));
+    let proof =
+        token.map(|token| hex(&token.mac(role, &responder.nonce, &requester.nonce).finalize().into_bytes()));
     frames.send(&Message::Proof(proof.unwrap_or_default()))
 }
 
@@ -134,10 +136,7 @@ fn demand(
     };
     let Some(token) = token else { return Ok(()) };
     let proof = unhex(&proof).ok_or(ConnectError::Token)?;
-    token
-        .mac(role, &responder.nonce, &requester.nonce)
-        .verify_slice(&proof)
-        .map_err(|_| ConnectError::Token)
+    token.mac(role, &responder.nonce, &requester.nonce).verify_slice(&proof).map_err(|_| ConnectError::Token)
 }
 
 /// The requester's half: speaks first, proves first.

@@ -19,7 +19,9 @@ pub const MAX_FRAME_BYTES: u32 = 1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// No TCP connection.
-    #[error("cannot reach the responder at {peer}: {source}; start `verbs-bench serve` there, and check address, port and firewall")]
+    #[error(
+        "cannot reach the responder at {peer}: {source}; start `verbs-bench serve` there, and check address, port and firewall"
+    )]
     Unreachable {
         /// As asked.
         peer: String,
@@ -35,7 +37,9 @@ pub enum ConnectError {
         source: io::Error,
     },
     /// Nothing came in time.
-    #[error("no {awaited} from the peer within {waited_s:.1} s; is the peer a verbs-bench, and is its host alive?")]
+    #[error(
+        "no {awaited} from the peer within {waited_s:.1} s; is the peer a verbs-bench, and is its host alive?"
+    )]
     TimedOut {
         /// What was due.
         awaited: &'static str,
@@ -43,19 +47,25 @@ pub enum ConnectError {
         waited_s: f64,
     },
     /// The connection ended.
-    #[error("the peer closed the connection while {awaited} was due; its process ended or was killed: see its messages")]
+    #[error(
+        "the peer closed the connection while {awaited} was due; its process ended or was killed: see its messages"
+    )]
     Closed {
         /// What was due.
         awaited: &'static str,
     },
     /// A length above the bound.
-    #[error("the peer announced a frame of {bytes} bytes, the limit is {MAX_FRAME_BYTES}; it is not a verbs-bench of this release")]
+    #[error(
+        "the peer announced a frame of {bytes} bytes, the limit is {MAX_FRAME_BYTES}; it is not a verbs-bench of this release"
+    )]
     Oversized {
         /// As announced.
         bytes: u32,
     },
     /// Bytes that are no message.
-    #[error("the peer sent bytes that are no verbs-bench message ({source}); it is not a verbs-bench of this release")]
+    #[error(
+        "the peer sent bytes that are no verbs-bench message ({source}); it is not a verbs-bench of this release"
+    )]
     Garbage {
         /// Where the JSON breaks.
         source: serde_json::Error,
@@ -111,13 +121,16 @@ impl Frames {
     pub fn send(&mut self, message: &Message) -> Result<(), ConnectError> {
         let body = serde_json::to_vec(message).map_err(|source| ConnectError::Garbage { source })?;
         let length = u32::try_from(body.len()).ok().filter(|bytes| *bytes <= MAX_FRAME_BYTES);
-        let length = length.ok_or(ConnectError::Oversized { bytes: u32::try_from(body.len()).unwrap_or(u32::MAX) })?;
+        let length =
+            length.ok_or(ConnectError::Oversized { bytes: u32::try_from(body.len()).unwrap_or(u32::MAX) })?;
         let mut frame = Vec::with_capacity(4 + body.len());
         frame.extend_from_slice(&length.to_be_bytes());
         frame.extend_from_slice(&body);
         self.stream.set_write_timeout(Some(Duration::from_secs(5)))?;
         self.stream.write_all(&frame).map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => ConnectError::Closed { awaited: "our message" },
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
+                ConnectError::Closed { awaited: "our message" }
+            }
             _ => ConnectError::Io(error),
         })
     }
@@ -203,7 +216,10 @@ mod tests {
     fn strangers_end_as_errors_with_a_name() {
         let (mut frames, mut other) = pair();
         other.write_all(b"GET / HTTP/1.1\r\n").unwrap();
-        assert!(matches!(frames.receive("hello", SHORT), Err(ConnectError::Oversized { bytes: 0x4745_5420 })));
+        assert!(matches!(
+            frames.receive("hello", SHORT),
+            Err(ConnectError::Oversized { bytes: 0x4745_5420 })
+        ));
 
         let (mut frames, mut other) = pair();
         other.write_all(&[0, 0, 0, 3, b'{', b'x', b'}']).unwrap();

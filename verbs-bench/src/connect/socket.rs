@@ -63,7 +63,9 @@ pub fn peek(stream: &TcpStream) -> Peek {
 /// Reads `ADDR:PORT`, where the port may be missing and is then perftest's 18515.
 pub fn with_default_port(peer: &str) -> String {
     let has_port = peer.parse::<SocketAddr>().is_ok()
-        || peer.rsplit_once(':').is_some_and(|(host, port)| !host.contains(':') && port.parse::<u16>().is_ok());
+        || peer
+            .rsplit_once(':')
+            .is_some_and(|(host, port)| !host.contains(':') && port.parse::<u16>().is_ok());
     if has_port {
         return peer.to_owned();
     }

@@ -87,7 +87,9 @@ impl Bandwidth {
         let warm_until = clock.now() + scale.ticks(spec.warmup_ns.get());
         let mut began = self.pump(clock, Goal { tick: warm_until, completed: u64::MAX }, scrap, watch)?;
         let goal = match spec.stop {
-            Stop::DurationNs(duration) => Goal { tick: began + scale.ticks(duration.get()), completed: u64::MAX },
+            Stop::DurationNs(duration) => {
+                Goal { tick: began + scale.ticks(duration.get()), completed: u64::MAX }
+            }
             Stop::Iterations(count) => {
                 self.drain(clock, scrap, watch)?;
                 self.share_out(count);

@@ -90,7 +90,13 @@ impl Lane {
     ///
     /// # Safety
     /// `qp` must be in RTS and outlive the lane; the addresses must lie in registered memory that outlives it too.
-    pub unsafe fn new(qp: *mut ibv_qp, index: u32, load: &Load, layout: &Layout, addresses: &Addresses) -> Self {
+    pub unsafe fn new(
+        qp: *mut ibv_qp,
+        index: u32,
+        load: &Load,
+        layout: &Layout,
+        addresses: &Addresses,
+    ) -> Self {
         let positions = 0..u64::from(load.post_list);
         let mut sges: Box<[ibv_sge]> = positions
             .clone()
@@ -103,13 +109,20 @@ impl Lane {
         let mut list: Box<[ibv_send_wr]> = positions
             .map(|position| {
                 let target = addresses.target + layout.slot(u64::from(index), position);
-                write_request(&mut sges[position as usize], target, addresses.rkey, u64::from(index), load.inline)
+                write_request(
+                    &mut sges[position as usize],
+                    target,
+                    addresses.rkey,
+                    u64::from(index),
+                    load.inline,
+                )
             })
             .collect();
         let fixed = load.post_list.is_multiple_of(load.signal_interval);
         for position in 0..list.len() {
-            list[position].next =
-                list.get_mut(position + 1).map_or(ptr::null_mut(), |next: &mut ibv_send_wr| ptr::from_mut(next));
+            list[position].next = list
+                .get_mut(position + 1)
+                .map_or(ptr::null_mut(), |next: &mut ibv_send_wr| ptr::from_mut(next));
             if fixed && (position + 1).is_multiple_of(load.signal_interval as usize) {
                 list[position].send_flags |= SIGNALED;
             }
@@ -158,7 +171,9 @@ impl Lane {
     /// Whether only the last post is left and fits.
     #[inline(always)]
     pub fn has_last(&self) -> bool {
-        self.budget <= self.list_len && self.budget > 0 && self.posted + self.budget <= self.credited + self.depth
+        self.budget <= self.list_len
+            && self.budget > 0
+            && self.posted + self.budget <= self.credited + self.depth
     }
 
     #[inline(always)]
@@ -215,7 +230,8 @@ impl Lane {
     #[inline(never)]
     pub fn post_last(&mut self, tick: u64) -> i32 {
         let count = self.budget as usize;
-        let saved: Vec<(u32, *mut ibv_send_wr)> = self.list.iter().map(|wr| (wr.send_flags, wr.next)).collect();
+        let saved: Vec<(u32, *mut ibv_send_wr)> =
+            self.list.iter().map(|wr| (wr.send_flags, wr.next)).collect();
         for position in 0..count {
             let due = position as u64 >= self.next_signal
                 && (position as u64 - self.next_signal).is_multiple_of(self.interval);

@@ -67,9 +67,13 @@ impl PingPong {
     ) -> Self {
         let offset = layout.slot(0, 0);
         let last = u64::from(load.msg_bytes) - 1;
-        let mut sge =
-            Box::new(ibv_sge { addr: addresses.source + offset, length: load.msg_bytes, lkey: addresses.lkey });
-        let mut wr = Box::new(write_request(&mut sge, addresses.target + offset, addresses.rkey, 0, load.inline));
+        let mut sge = Box::new(ibv_sge {
+            addr: addresses.source + offset,
+            length: load.msg_bytes,
+            lkey: addresses.lkey,
+        });
+        let mut wr =
+            Box::new(write_request(&mut sge, addresses.target + offset, addresses.rkey, 0, load.inline));
         wr.send_flags |= ibv_send_flags::IBV_SEND_SIGNALED.0;
         let source_last = (addresses.source + offset + last) as *const AtomicU8;
         // SAFETY: the caller promises a whole slot behind own_target.
@@ -110,7 +114,8 @@ impl PingPong {
         };
         kept.half_round_trip.start(began, 0);
         kept.completion.start(began, 0);
-        let (ended, messages) = self.ping_until(clock, until, limit, kept.half_round_trip, kept.completion, watch)?;
+        let (ended, messages) =
+            self.ping_until(clock, until, limit, kept.half_round_trip, kept.completion, watch)?;
         kept.half_round_trip.finish(ended, messages);
         watch.enter(Stage::Drain);
         self.reap_all(clock, kept.completion, watch)?;
@@ -168,7 +173,12 @@ impl PingPong {
 
     /// The responder: answers every ping until the requester says on the control connection that it is over.
     #[inline(never)]
-    pub fn pong<T: Ticks>(&mut self, clock: T, scrap: &mut Recorder, watch: &mut Watch<'_>) -> Result<(), Halt> {
+    pub fn pong<T: Ticks>(
+        &mut self,
+        clock: T,
+        scrap: &mut Recorder,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), Halt> {
         loop {
             self.turn = self.turn.wrapping_add(1);
             let since = clock.now();
@@ -244,7 +254,12 @@ impl PingPong {
     /// Waits for every own completion.
     #[cold]
     #[inline(never)]
-    fn reap_all<T: Ticks>(&mut self, clock: T, completion: &mut Recorder, watch: &mut Watch<'_>) -> Result<(), Halt> {
+    fn reap_all<T: Ticks>(
+        &mut self,
+        clock: T,
+        completion: &mut Recorder,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), Halt> {
         let since = clock.now();
         while self.reaped < self.posted {
             self.reap(clock, completion, watch)?;

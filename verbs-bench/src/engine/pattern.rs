@@ -43,7 +43,8 @@ mod tests {
         fill(&mut source);
         let mut target = vec![0; source.len()];
         for slot in 0..6 {
-            target[slot * 128..slot * 128 + msg_bytes].copy_from_slice(&source[slot * 128..slot * 128 + msg_bytes]);
+            target[slot * 128..slot * 128 + msg_bytes]
+                .copy_from_slice(&source[slot * 128..slot * 128 + msg_bytes]);
         }
         target
     }

@@ -41,7 +41,8 @@ impl Recorder {
             saturated: 0,
             pending_ns: 0,
             pending_count: 0,
-            window: Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 2).expect("the bounds are constants hdrhistogram accepts"),
+            window: Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 2)
+                .expect("the bounds are constants hdrhistogram accepts"),
             intervals: Vec::with_capacity(INTERVALS_AT_FIRST),
             interval_ticks: scale.ticks(interval.get()),
             started: 0,

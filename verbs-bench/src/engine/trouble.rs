@@ -33,9 +33,13 @@ pub(super) fn poll(returned: i32, watch: &Watch<'_>) -> Halt {
 pub(super) fn completion(wc: &ibv_wc, watch: &Watch<'_>) -> Halt {
     let (stage, side) = watch.place();
     if wc.status == 0 {
-        return Fault::new(stage, side, format!("a completion for work request {} came that was not posted", wc.wr_id))
-            .advise("this is a fault of the device or its driver: report it with the firmware and kernel version")
-            .into();
+        return Fault::new(
+            stage,
+            side,
+            format!("a completion for work request {} came that was not posted", wc.wr_id),
+        )
+        .advise("this is a fault of the device or its driver: report it with the firmware and kernel version")
+        .into();
     }
     let status = WcStatus::from(wc.status);
     let cause = format!(
@@ -46,6 +50,10 @@ pub(super) fn completion(wc: &ibv_wc, watch: &Watch<'_>) -> Halt {
         wc.vendor_err
     );
     let causes = status.advice();
-    let advice = if causes.is_empty() { String::new() } else { format!("likely causes, in order: {}", causes.join("; ")) };
+    let advice = if causes.is_empty() {
+        String::new()
+    } else {
+        format!("likely causes, in order: {}", causes.join("; "))
+    };
     Fault::new(stage, side, cause).advise(advice).into()
 }

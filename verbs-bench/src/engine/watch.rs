@@ -27,8 +27,22 @@ pub struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// A watch for one phase. Without a control connection only the deadline counts.
-    pub fn new(control: Option<&'a TcpStream>, side: Side, stage: Stage, scale: Scale, deadline: Nanos) -> Self {
-        Watch { control, side, stage, scale, deadline, look_ticks: scale.ticks(LOOK_EVERY.get()), next_look: 0 }
+    pub fn new(
+        control: Option<&'a TcpStream>,
+        side: Side,
+        stage: Stage,
+        scale: Scale,
+        deadline: Nanos,
+    ) -> Self {
+        Watch {
+            control,
+            side,
+            stage,
+            scale,
+            deadline,
+            look_ticks: scale.ticks(LOOK_EVERY.get()),
+            next_look: 0,
+        }
     }
 
     /// The phase that faults are reported under from now on.

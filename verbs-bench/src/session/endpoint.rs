@@ -14,8 +14,8 @@ use crate::{
     },
     placement::Buffer,
     verbs::{
-        Access, CompletionQueue, Connection, Context, MemoryRegion, ProtectionDomain, QpCaps, QueuePair, RemoteQp,
-        VerbsError,
+        Access, CompletionQueue, Connection, Context, MemoryRegion, ProtectionDomain, QpCaps, QueuePair,
+        RemoteQp, VerbsError,
     },
 };
 
@@ -165,7 +165,10 @@ impl Endpoint {
         let half = self.layout.half_bytes() as usize;
         // SAFETY: the second half of the mapping, live as long as self; the protocol keeps the peer's writes away.
         unsafe {
-            std::slice::from_raw_parts_mut(self.region.buffer().as_ptr().add(self.layout.target() as usize), half)
+            std::slice::from_raw_parts_mut(
+                self.region.buffer().as_ptr().add(self.layout.target() as usize),
+                half,
+            )
         }
     }
 
@@ -203,7 +206,9 @@ impl Endpoint {
         // SAFETY: the target half lies within the mapping.
         let own_target = unsafe { self.region.buffer().as_ptr().add(self.layout.target() as usize) };
         // SAFETY: QP, CQ and memory live in self; callers drop the ping-pong before self.
-        unsafe { PingPong::new(self.qps[0].as_ptr(), self.cq.as_ptr(), &load, &self.layout, &addresses, own_target) }
+        unsafe {
+            PingPong::new(self.qps[0].as_ptr(), self.cq.as_ptr(), &load, &self.layout, &addresses, own_target)
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use schema::{Side, Stage};
 use serde::Deserialize;
 
@@ -18,10 +18,14 @@ use crate::{
 /// How long the responder may take to end by itself after the session.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Ends this process with the one that started it.
-pub fn exit_with_parent() {
+/// Ends this process with the one of this pid that started it, also if that one has ended already.
+pub fn exit_with_parent(parent: u32) {
     if let Err(errno) = set_parent_process_death_signal(Some(Signal::KILL)) {
         eprintln!("verbs-bench: --exit-with-parent: prctl: {errno}");
+    }
+    if getppid().is_none_or(|pid| pid.as_raw_nonzero().get() as u32 != parent) {
+        eprintln!("verbs-bench: --exit-with-parent: process {parent} has ended, or did not start this one");
+        std::process::exit(3);
     }
 }
 
@@ -44,7 +48,8 @@ impl LocalResponder {
         let secret = hex(&rand::random::<[u8; 32]>());
         let program = std::env::current_exe().map_err(|error| failed(format!("own program: {error}")))?;
         let mut child = Command::new(program)
-            .args(["serve", "--listen", "127.0.0.1:0", "--sessions", "1", "--json", "--exit-with-parent"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--sessions", "1", "--json"])
+            .args(["--exit-with-parent", &std::process::id().to_string()])
             .args(["--token-file", "/dev/stdin"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -52,7 +57,9 @@ impl LocalResponder {
             .spawn()
             .map_err(|error| failed(format!("starting a responder: {error}")))?;
         if let Some(mut stdin) = child.stdin.take() {
-            stdin.write_all(secret.as_bytes()).map_err(|error| failed(format!("handing over the token: {error}")))?;
+            stdin
+                .write_all(secret.as_bytes())
+                .map_err(|error| failed(format!("handing over the token: {error}")))?;
         }
         let mut line = String::new();
         let stdout = child.stdout.take().map(BufReader::new);

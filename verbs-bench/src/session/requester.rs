@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use schema::{
-    Bytes, EncodedHistogram, Fabric, LatencyKind, LatencySummary, Nanos, Outcome, Point, RunRecord, RunSpec, Side,
-    Stage, Test, record::DataCheck,
+    Bytes, EncodedHistogram, Fabric, LatencyKind, LatencySummary, Nanos, Outcome, Point, RunRecord, RunSpec,
+    Side, Stage, Test, record::DataCheck,
 };
 
 use super::{
@@ -228,9 +228,8 @@ impl Run<'_> {
         let mut watch =
             Watch::new(Some(self.frames.stream()), SIDE, Stage::WarmUp, place.scale(), self.spec.deadline_ns);
         let mut bandwidth = endpoint.bandwidth(self.spec, size, &offer.region);
-        let measured = with_ticks!(place.clock(), |ticks| bandwidth.measure(
-            ticks, self.spec, &mut kept, &mut scrap, &mut watch
-        ));
+        let measured = with_ticks!(place.clock(), |ticks| bandwidth
+            .measure(ticks, self.spec, &mut kept, &mut scrap, &mut watch));
         let (stage, _) = watch.place();
         let measured = measured.map_err(|halt| self.explain(halt, stage))?;
         note_cpus(cpus_seen, &kept);
@@ -260,7 +259,8 @@ impl Run<'_> {
         let mut ping_pong: PingPong = endpoint.ping_pong(self.spec, size, &offer.region);
         let kept = Samples { half_round_trip: &mut half, completion: &mut completion };
         let scrap = Samples { half_round_trip: &mut warm_half, completion: &mut warm_completion };
-        let measured = with_ticks!(place.clock(), |ticks| ping_pong.ping(ticks, self.spec, kept, scrap, &mut watch));
+        let measured =
+            with_ticks!(place.clock(), |ticks| ping_pong.ping(ticks, self.spec, kept, scrap, &mut watch));
         let (stage, _) = watch.place();
         let measured = measured.map_err(|halt| self.explain(halt, stage))?;
         note_cpus(cpus_seen, &half);

@@ -56,8 +56,12 @@ pub fn serve(stream: TcpStream, token: Option<&Token>, own_device: Option<&str>)
             .spawn_scoped(scope, || greet_and_serve(stream, token, own_device));
         match session.map(thread::ScopedJoinHandle::join) {
             Ok(Ok(ended)) => ended,
-            Ok(Err(_)) => Err(Ended::InSession(Fault::new(Stage::Setup, SIDE, "the session's thread panicked"))),
-            Err(error) => Err(Ended::InSession(Fault::new(Stage::Launch, SIDE, format!("starting a thread: {error}")))),
+            Ok(Err(_)) => {
+                Err(Ended::InSession(Fault::new(Stage::Setup, SIDE, "the session's thread panicked")))
+            }
+            Err(error) => {
+                Err(Ended::InSession(Fault::new(Stage::Launch, SIDE, format!("starting a thread: {error}"))))
+            }
         }
     })
 }
@@ -211,8 +215,13 @@ impl Session {
         size: schema::Bytes,
     ) -> Result<(), Fault> {
         let mut scrap = Recorder::new(place.scale(), self.spec.interval_ns);
-        let mut watch =
-            Watch::new(Some(self.frames.stream()), SIDE, Stage::Measure, place.scale(), self.spec.deadline_ns);
+        let mut watch = Watch::new(
+            Some(self.frames.stream()),
+            SIDE,
+            Stage::Measure,
+            place.scale(),
+            self.spec.deadline_ns,
+        );
         let mut ping_pong = endpoint.ping_pong(&self.spec, size, &peer.region);
         match with_ticks!(place.clock(), |ticks| ping_pong.pong(ticks, &mut scrap, &mut watch)) {
             Ok(()) | Err(Halt::PeerSpoke) => Ok(()),
@@ -230,7 +239,9 @@ impl Session {
             // As long as it takes: keep-alive notices a requester that is gone.
             Stop::Iterations(_) => Duration::from_secs(7 * 24 * 3600),
         };
-        self.frames.receive(awaited, MESSAGE_TIMEOUT.saturating_add(measuring)).map_err(|error| told(error, stage))
+        self.frames
+            .receive(awaited, MESSAGE_TIMEOUT.saturating_add(measuring))
+            .map_err(|error| told(error, stage))
     }
 }
 

@@ -88,20 +88,29 @@ impl Station {
     /// Opens the device and holds the spec against it.
     pub fn open(side: Side, spec: &RunSpec, asked: SideSpec) -> Result<Self, Fault> {
         let refused = |error: String| Fault::new(Stage::Preflight, side, error);
-        let context = provider(side, &asked.device, spec)
-            .and_then(Context::open)
-            .at(Stage::Preflight, side)?;
+        let context =
+            provider(side, &asked.device, spec).and_then(Context::open).at(Stage::Preflight, side)?;
         let device = context.query_device().at(Stage::Preflight, side)?;
         let port = context.active_port(asked.port_num).at(Stage::Preflight, side)?;
         preflight::device_side(spec, &device, &port).map_err(refused)?;
-        Ok(Station { side, asked, context, device, port, gid: None, gid_table: Vec::new(), sysroot: Sysroot::new("/") })
+        Ok(Station {
+            side,
+            asked,
+            context,
+            device,
+            port,
+            gid: None,
+            gid_table: Vec::new(),
+            sysroot: Sysroot::new("/"),
+        })
     }
 
     /// Chooses the GID by the route to the peer, where the port needs one.
     pub fn choose_gid(&mut self, peer: IpAddr, local: IpAddr, like: Option<[u8; 16]>) -> Result<(), Fault> {
         let table = self.context.gid_table(self.asked.port_num).at(Stage::Preflight, self.side)?;
         if !self.port.needs_gid() {
-            self.gid_table = table.iter().map(|entry| entry.record("not used: the port addresses by LID")).collect();
+            self.gid_table =
+                table.iter().map(|entry| entry.record("not used: the port addresses by LID")).collect();
             return Ok(());
         }
         let (chosen, records) = verbs::choose_gid(&table, peer, local, self.asked.gid_index, like)
@@ -116,11 +125,11 @@ impl Station {
     pub fn place(&self, avoid: &[u32]) -> Result<Placement, Fault> {
         let nic = host::nic::Nic::new(&self.sysroot, &self.context.device_name());
         let irq_cpus = nic.irq_cpus().known().unwrap_or_default();
-        let placed =
-            placement::place(&self.asked, nic.numa_node().known(), &irq_cpus, avoid, &self.sysroot)
-                .at(Stage::Preflight, self.side)?;
+        let placed = placement::place(&self.asked, nic.numa_node().known(), &irq_cpus, avoid, &self.sysroot)
+            .at(Stage::Preflight, self.side)?;
         let clock = Clock::calibrate();
-        let noise_before = with_ticks!(clock, |ticks| placement::noise_floor(ticks, clock.scale(), NOISE_WATCH));
+        let noise_before =
+            with_ticks!(clock, |ticks| placement::noise_floor(ticks, clock.scale(), NOISE_WATCH));
         Ok(Placement { placed, clock, noise_before, switches_before: placement::involuntary_switches() })
     }
 
@@ -165,21 +174,26 @@ impl Station {
 
     /// Makes memory, CQ and QPs.
     pub fn build(&self, spec: &RunSpec, placement: &Placement) -> Result<Endpoint, Fault> {
-        Endpoint::build(&self.context, spec, self.asked.port_num, placement.node()).at(Stage::Setup, self.side)
+        Endpoint::build(&self.context, spec, self.asked.port_num, placement.node())
+            .at(Stage::Setup, self.side)
     }
 
     /// Connects to what the peer offers.
     pub fn connect(&self, endpoint: &mut Endpoint, spec: &RunSpec, peer: &Offer) -> Result<(), Fault> {
         if peer.qps.len() != spec.qp_count as usize || peer.region.len < endpoint.layout().half_bytes() {
             let cause = format!("the peer offers {} QPs and {} bytes", peer.qps.len(), peer.region.len);
-            return Err(Fault::new(Stage::Connect, self.side, cause).advise("use the same release on both sides"));
+            return Err(
+                Fault::new(Stage::Connect, self.side, cause).advise("use the same release on both sides")
+            );
         }
         endpoint.connect(spec, &self.path(peer.path_mtu), peer).at(Stage::Connect, self.side)
     }
 
     /// This side's half of the record, with what only shows at the end: residency, switches, noise, drift.
     pub fn record(&self, mut place: Placement, endpoint: &Endpoint, cpus_seen: &[u32]) -> SideRecord {
-        let switches = placement::involuntary_switches().zip(place.switches_before).map(|(after, before)| after - before);
+        let switches = placement::involuntary_switches()
+            .zip(place.switches_before)
+            .map(|(after, before)| after - before);
         let noise_after =
             with_ticks!(place.clock, |ticks| placement::noise_floor(ticks, place.clock.scale(), NOISE_WATCH));
         place.clock.recalibrate_drift();
