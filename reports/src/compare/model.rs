@@ -121,7 +121,7 @@ pub enum Doubt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlFailure {
-    /// Baseline and baseline differ significantly.
+    /// Baseline and baseline differ significantly, and by more than a quarter of the margin.
     Significant,
     /// Baseline and baseline differ by more than half the margin.
     TooFarApart,
