@@ -104,7 +104,8 @@ impl Provider for Libibverbs {
         // SAFETY: the struct was zeroed and libibverbs writes a terminated string of at most 63 bytes.
         let fw_ver = unsafe { CStr::from_ptr(attr.fw_ver.as_ptr()) }.to_string_lossy().into_owned();
         Ok(DeviceAttr {
-            fw_ver: Some(fw_ver).filter(|text| !text.is_empty()),
+            // rxe and siw have no firmware and say 0.0.0.
+            fw_ver: Some(fw_ver).filter(|text| !text.is_empty() && text != "0.0.0"),
             vendor_id: Some(attr.vendor_id).filter(|id| *id != 0),
             vendor_part_id: Some(attr.vendor_part_id).filter(|id| *id != 0),
             max_qp: unsigned(attr.max_qp),
