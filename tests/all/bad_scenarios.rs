@@ -57,7 +57,7 @@ fn each_names_its_place() {
 fn an_empty_scenario() {
     let scenario = Scenario::of("");
     let refused = finish(&mut scenario.harness(&["run", "depth.toml"]), PATIENCE).expect(2);
-    for word in ["depth.toml", "workloads", "variants"] {
+    for word in ["depth.toml:1", "question"] {
         assert!(refused.stderr.contains(word), "no `{word}` in:\n{}", refused.stderr);
     }
 }

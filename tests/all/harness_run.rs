@@ -107,14 +107,27 @@ fn without_its_engine_it_says_so() {
 }
 
 #[test]
-fn failed_runs_end_a_hopeless_campaign_and_are_kept() {
-    let fault = [("rate=8Gbps\"", "rate=8Gbps\"\nfault = \"error=RETRY_EXC_ERR@10\"")];
-    let scenario = Scenario::with(&fault);
+fn failed_runs_are_kept_and_are_no_numbers() {
+    let scenario = Scenario::with(&[("rate=8Gbps\"", "rate=8Gbps\"\nfault = \"error=RETRY_EXC_ERR@10\"")]);
     let ran = finish(&mut scenario.harness(&["run", "depth.toml"]), LIMIT).expect(3);
     assert!(ran.stderr.contains("RETRY_EXC_ERR"), "{}", ran.stderr);
     let campaign = campaign(&scenario);
-    assert!(!campaign.runs.is_empty() && campaign.runs.len() < PLANNED_RUNS);
-    assert!(campaign.runs.iter().all(|run| !run.record.outcome.is_completed()));
+    assert!(!campaign.runs.is_empty());
+    for run in &campaign.runs {
+        assert!(!run.record.outcome.is_completed() && run.record.points.is_empty(), "{}", run.record.outcome);
+    }
+}
+
+#[test]
+fn a_hopeless_campaign_is_stopped() {
+    let no_device = [
+        ("device = \"soft\"", "device = \"mlx5_99\""),
+        ("[soft]\nmodel = \"latency=100us,rate=8Gbps\"\n", ""),
+    ];
+    let scenario = Scenario::with(&no_device);
+    let ran = finish(&mut scenario.harness(&["run", "depth.toml"]), LIMIT).expect(3);
+    assert!(ran.stderr.contains("RDMA device"), "{}", ran.stderr);
+    assert!(campaign(&scenario).runs.len() < PLANNED_RUNS, "all runs were tried:\n{}", ran.stderr);
 }
 
 #[test]
