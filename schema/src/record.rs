@@ -258,7 +258,8 @@ impl RunRecord {
         let fabric_label = match fabric {
             Fabric::Verbs => "verbs".to_owned(),
             Fabric::Soft => match &spec.soft_model {
-                Some(model) => format!("soft (model {model})"),
+                // With blanks it can be wrapped, and it still reads back.
+                Some(model) => format!("soft (model {})", model.to_string().replace(',', ", ")),
                 None => "soft (raw: no link model)".to_owned(),
             },
         };
