@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn simulated_results_say_so() {
         let comparison = compare(&Sample::default().campaign(), &CompareOptions::default());
-        assert!(sentence(&comparison).ends_with("Simulated: soft (model latency=2us, ack_latency=2us,jitter=exponential:200ns,rate=100Gbps,seed=1)."),
+        assert!(sentence(&comparison).ends_with("Simulated: soft (model latency=2us, ack_latency=2us, jitter=exponential:200ns, rate=100Gbps, seed=1)."),
             "{}", sentence(&comparison));
     }
 }
