@@ -59,7 +59,7 @@ check_licences() {
 }
 
 browser() {
-    (cd tests/browser && npm ci --no-audit --no-fund && node drive-report.mjs "$artifacts/quickstart/report.html" "$artifacts/browser")
+    (cd tests/browser && npm ci --no-audit --no-fund && node report.mjs "$artifacts/quickstart/report.html" "$artifacts/browser")
 }
 
 # Built like the other tests; the programs under test are the release build in the guest too.

@@ -22,6 +22,10 @@ pub struct Ends {
     pub address: String,
     /// GID index on both sides.
     pub gid_index: String,
+    /// CPU of the client.
+    pub requester_cpu: String,
+    /// CPU of the server.
+    pub responder_cpu: String,
 }
 
 /// What a perftest run costs at most, its connection included.
@@ -43,15 +47,19 @@ pub fn measure(tool: &str, ends: &Ends, options: &[&str], port: u16) -> anyhow::
 
 fn run(tool: &str, ends: &Ends, options: &[&str], port: u16) -> anyhow::Result<String> {
     let port_text = port.to_string();
-    let command = |device: &str| {
-        let mut command = Command::new(tool);
-        command.args(["-d", device, "-x", &ends.gid_index, "-p", &port_text, "-F"]).args(options);
+    let command = |device: &str, cpu: &str| {
+        let mut command = Command::new("taskset");
+        command
+            .args(["-c", cpu, tool, "-d", device, "-x", &ends.gid_index, "-p", &port_text, "-F"])
+            .args(options);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };
-    let server = command(&ends.responder).spawn().with_context(|| format!("{tool} does not start"))?;
+    let server = command(&ends.responder, &ends.responder_cpu)
+        .spawn()
+        .with_context(|| format!("{tool} does not start"))?;
     await_listener(port)?;
-    let client = command(&ends.requester).arg(&ends.address).spawn()?;
+    let client = command(&ends.requester, &ends.requester_cpu).arg(&ends.address).spawn()?;
     let client = await_end(client, Instant::now(), LIMIT);
     let server = await_end(server, Instant::now(), LIMIT);
     if client.code != Some(0) || server.code != Some(0) {

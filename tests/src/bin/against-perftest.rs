@@ -20,9 +20,12 @@ use serde::Serialize;
 
 #[derive(Debug, Parser)]
 struct Options {
-    /// Pairs of the bandwidth and of the latency comparison
+    /// Pairs of the bandwidth comparison; 0 leaves it out
     #[arg(long, default_value_t = 12)]
-    pairs: usize,
+    bandwidth_pairs: usize,
+    /// Pairs of the latency comparison; 0 leaves it out
+    #[arg(long, default_value_t = 12)]
+    latency_pairs: usize,
     /// Pairs on the shaped link; 0 leaves it out
     #[arg(long, default_value_t = 4)]
     shaped_pairs: usize,
@@ -35,6 +38,12 @@ struct Options {
     /// Address at which the second device's side is reached
     #[arg(long, default_value = "10.0.0.2")]
     address: String,
+    /// CPU of the side that posts, for both tools
+    #[arg(long, default_value = "1")]
+    cpu: String,
+    /// CPU of the side that is written to, for both tools
+    #[arg(long, default_value = "2")]
+    peer_cpu: String,
     /// Network devices that are shaped
     #[arg(long, value_delimiter = ',', default_value = "veth0,veth1")]
     netdevs: Vec<String>,
@@ -148,6 +157,7 @@ impl Comparison {
         let mut command =
             verbs_bench(&["run", "--json", "--device", &ends.requester, "--peer-device", &ends.responder]);
         command.args(["--gid-index", &ends.gid_index, "--peer-gid-index", &ends.gid_index]);
+        command.args(["--cpu", &ends.requester_cpu, "--peer-cpu", &ends.responder_cpu]);
         let record: RunRecord = finish(command.args(self.ours).args(self.options), PATIENCE).completed();
         (self.value)(&record.points[0]).context("the record holds no such number")
     }
@@ -232,9 +242,17 @@ fn main() -> anyhow::Result<()> {
         responder: options.peer_device.clone(),
         address: options.address.clone(),
         gid_index: "1".into(),
+        requester_cpu: options.cpu.clone(),
+        responder_cpu: options.peer_cpu.clone(),
     };
-    let mut rows =
-        vec![BANDWIDTH.run(&ends, options.pairs, 18_600)?, LATENCY.run(&ends, options.pairs, 19_600)?];
+    let mut rows = Vec::new();
+    for (comparison, pairs, first_port) in
+        [(BANDWIDTH, options.bandwidth_pairs, 18_600), (LATENCY, options.latency_pairs, 19_600)]
+    {
+        if pairs > 0 {
+            rows.push(comparison.run(&ends, pairs, first_port)?);
+        }
+    }
     if options.shaped_pairs > 0 {
         let _shaped = Shaped::new(&options.netdevs)?;
         rows.push(SHAPED.run(&ends, options.shaped_pairs, 20_600)?);
