@@ -7,11 +7,11 @@ summary=()
 total_passed=0 total_failed=0 total_skipped=0
 
 group() { # NAME COMMAND..
-    local name=$1 log=$artifacts/$1.log code=0 started=$SECONDS counts
+    local name=$1 log=$artifacts/$1.log code started=$SECONDS counts
     shift
     printf '\n== %s\n' "$name"
-    "$@" > >(tee "$log") 2>&1 || code=$?
-    wait $! # the log is complete only when tee has ended
+    "$@" 2>&1 | tee "$log"
+    code=${PIPESTATUS[0]}
     counts=$(count_tests "$log")
     if [ -z "$counts" ]; then
         counts=$( ((code == 0)) && echo "1 0 0" || echo "0 1 0") # a check, not a runner of tests
