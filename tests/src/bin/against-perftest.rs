@@ -23,8 +23,8 @@ struct Options {
     /// Pairs of the bandwidth comparison; 0 leaves it out
     #[arg(long, default_value_t = 12)]
     bandwidth_pairs: usize,
-    /// Pairs of the latency comparison; 0 leaves it out
-    #[arg(long, default_value_t = 12)]
+    /// Pairs of the latency comparison, which spreads most; 0 leaves it out
+    #[arg(long, default_value_t = 24)]
     latency_pairs: usize,
     /// Pairs on the shaped link; 0 leaves it out
     #[arg(long, default_value_t = 4)]
