@@ -168,6 +168,12 @@ impl Lane {
         self.posted + self.list_len <= self.credited + self.depth && self.budget > self.list_len
     }
 
+    /// Whether one of the next `lists` posts holds a signaled work request.
+    #[inline(always)]
+    pub fn signals_within(&self, lists: u32) -> bool {
+        self.next_signal < self.list_len * u64::from(lists)
+    }
+
     /// Whether only the last post is left and fits.
     #[inline(always)]
     pub fn has_last(&self) -> bool {
