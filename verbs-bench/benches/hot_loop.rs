@@ -7,33 +7,13 @@
 use std::{hint::black_box, time::Duration};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use schema::{Bytes, Fabric, Nanos, RunSpec, Side, Stage, Stop, Test};
+use schema::{Bytes, Nanos, RunSpec, Side, Stage, Stop, Test};
 use verbs_bench::{
-    clock::{Clock, Source, Tsc},
-    connect::{Party, Region},
+    clock::{Clock, MonotonicRaw, Source, Tsc},
+    connect::Region,
     engine::{recorder::Recorder, watch::Watch},
-    session::endpoint::{Endpoint, Path},
-    softnic::SoftNic,
-    verbs::Context,
+    session::endpoint::{Endpoint, loopback},
 };
-
-/// An endpoint that writes into its own target half.
-fn looped(spec: &RunSpec) -> (Endpoint, Region) {
-    let context = Context::open(SoftNic::new(None, None)).expect("the software NIC opens everywhere");
-    let mut endpoint = Endpoint::build(&context, spec, 1, None).expect("a few kilobytes of memory");
-    let path = Path { port_num: 1, path_mtu: 4096, gid_index: None, gid: [0; 16], lid: 0 };
-    let party = Party {
-        fabric: Fabric::Soft,
-        link_layer: "Soft".into(),
-        active_mtu: 4096,
-        gid: None,
-        boot_id: None,
-        cpu: None,
-    };
-    let offer = endpoint.offer(party, &path);
-    endpoint.connect(spec, &path, &offer).expect("the endpoint reaches itself");
-    (endpoint, offer.region)
-}
 
 fn messages_take(spec: &RunSpec, endpoint: &Endpoint, region: &Region, clock: &Clock) -> Duration {
     let recorder = || Recorder::new(clock.scale(), spec.interval_ns);
@@ -42,9 +22,7 @@ fn messages_take(spec: &RunSpec, endpoint: &Endpoint, region: &Region, clock: &C
     let mut bandwidth = endpoint.bandwidth(spec, spec.msg_bytes[0], region);
     let measured = match clock.source() {
         Source::Tsc => bandwidth.measure(Tsc, spec, &mut kept, &mut scrap, &mut watch),
-        Source::MonotonicRaw => {
-            bandwidth.measure(verbs_bench::clock::MonotonicRaw, spec, &mut kept, &mut scrap, &mut watch)
-        }
+        Source::MonotonicRaw => bandwidth.measure(MonotonicRaw, spec, &mut kept, &mut scrap, &mut watch),
     };
     Duration::from_nanos(measured.expect("the raw software NIC does not fail").duration.get())
 }
@@ -58,7 +36,7 @@ fn hot_loop(c: &mut Criterion) {
         (spec.msg_bytes, spec.warmup_ns) = (vec![Bytes(64)], Nanos(100_000));
         (spec.post_list, spec.signal_interval) = (post_list, signal_interval);
         (spec.requester.device, spec.responder.device) = ("soft".into(), "soft".into());
-        let (endpoint, region) = looped(&spec);
+        let (endpoint, region) = loopback(&spec).expect("a few kilobytes of memory");
         group.bench_function(
             BenchmarkId::from_parameter(format!("list {post_list} interval {signal_interval}")),
             |b| {

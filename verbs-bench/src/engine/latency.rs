@@ -144,20 +144,7 @@ impl PingPong {
             let sent = clock.now();
             self.posted_at[self.posted & (OUTSTANDING - 1)] = sent;
             self.post(watch)?;
-            let mut spins = 0u32;
-            let mut polls = 0u32;
-            while !self.has_answer() {
-                spins += 1;
-                if spins == SPINS_PER_POLL {
-                    spins = 0;
-                    self.reap(clock, completion, watch)?;
-                    polls += 1;
-                    if polls == POLLS_PER_LOOK {
-                        polls = 0;
-                        watch.idle(clock.now(), sent, "answer to a ping")?;
-                    }
-                }
-            }
+            self.await_turn(clock, completion, watch, sent, "answer to a ping")?;
             let seen = clock.now();
             half_round_trip.add_half(seen - sent);
             round_trips += 1;
@@ -182,20 +169,7 @@ impl PingPong {
         loop {
             self.turn = self.turn.wrapping_add(1);
             let since = clock.now();
-            let mut spins = 0u32;
-            let mut polls = 0u32;
-            while !self.has_answer() {
-                spins += 1;
-                if spins == SPINS_PER_POLL {
-                    spins = 0;
-                    self.reap(clock, scrap, watch)?;
-                    polls += 1;
-                    if polls == POLLS_PER_LOOK {
-                        polls = 0;
-                        watch.idle(clock.now(), since, "ping")?;
-                    }
-                }
-            }
+            self.await_turn(clock, scrap, watch, since, "ping")?;
             self.stamp_message();
             self.posted_at[self.posted & (OUTSTANDING - 1)] = since;
             self.post(watch)?;
@@ -203,6 +177,33 @@ impl PingPong {
                 self.reap_all(clock, scrap, watch)?;
             }
         }
+    }
+
+    /// Spins until the message of this turn has landed, taking own completions meanwhile.
+    #[inline(always)]
+    fn await_turn<T: Ticks>(
+        &mut self,
+        clock: T,
+        completion: &mut Recorder,
+        watch: &mut Watch<'_>,
+        since: u64,
+        awaited: &str,
+    ) -> Result<(), Halt> {
+        let mut spins = 0u32;
+        let mut polls = 0u32;
+        while !self.has_landed() {
+            spins += 1;
+            if spins == SPINS_PER_POLL {
+                spins = 0;
+                self.reap(clock, completion, watch)?;
+                polls += 1;
+                if polls == POLLS_PER_LOOK {
+                    polls = 0;
+                    watch.idle(clock.now(), since, awaited)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Writes the turn into the last byte of the message to send.
@@ -214,7 +215,7 @@ impl PingPong {
 
     /// Whether the message of this turn has landed.
     #[inline(always)]
-    fn has_answer(&self) -> bool {
+    fn has_landed(&self) -> bool {
         // SAFETY: `new` asked for a slot of registered memory that outlives self.
         unsafe { (*self.target_last).load(Ordering::Acquire) == self.turn }
     }

@@ -13,6 +13,7 @@ use crate::{
         layout::Layout,
     },
     placement::Buffer,
+    softnic::SoftNic,
     verbs::{
         Access, CompletionQueue, Connection, Context, MemoryRegion, ProtectionDomain, QpCaps, QueuePair,
         RemoteQp, VerbsError,
@@ -212,6 +213,25 @@ impl Endpoint {
     }
 }
 
+/// An endpoint on the raw software NIC that writes into its own target half, and that half: what the loop is timed and tested
+/// on without a peer.
+pub fn loopback(spec: &RunSpec) -> Result<(Endpoint, Region), EndpointError> {
+    let context = Context::open(SoftNic::new(None, None))?;
+    let mut endpoint = Endpoint::build(&context, spec, 1, None)?;
+    let path = Path { port_num: 1, path_mtu: 4096, gid_index: None, gid: [0; 16], lid: 0 };
+    let party = Party {
+        fabric: Fabric::Soft,
+        link_layer: "Soft".into(),
+        active_mtu: path.path_mtu,
+        gid: None,
+        boot_id: None,
+        cpu: None,
+    };
+    let offer = endpoint.offer(party, &path);
+    endpoint.connect(spec, &path, &offer)?;
+    Ok((endpoint, offer.region))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -221,7 +241,6 @@ mod tests {
     use crate::{
         clock::{MonotonicRaw, Scale},
         engine::{pattern, recorder::Recorder, watch::Watch},
-        softnic::SoftNic,
     };
 
     fn spec(change: impl FnOnce(&mut RunSpec)) -> RunSpec {
@@ -231,24 +250,6 @@ mod tests {
         change(&mut spec);
         assert_eq!(spec.faults(), []);
         spec
-    }
-
-    /// An endpoint on the raw software NIC that writes into its own target half.
-    fn looped(spec: &RunSpec) -> (Endpoint, Region) {
-        let context = Context::open(SoftNic::new(None, None)).unwrap();
-        let mut endpoint = Endpoint::build(&context, spec, 1, None).unwrap();
-        let path = Path { port_num: 1, path_mtu: 4096, gid_index: None, gid: [0; 16], lid: 0 };
-        let party = Party {
-            fabric: Fabric::Soft,
-            link_layer: "Soft".into(),
-            active_mtu: 4096,
-            gid: None,
-            boot_id: None,
-            cpu: None,
-        };
-        let offer = endpoint.offer(party, &path);
-        endpoint.connect(spec, &path, &offer).unwrap();
-        (endpoint, offer.region)
     }
 
     fn recorder() -> Recorder {
@@ -262,7 +263,7 @@ mod tests {
     #[test]
     fn every_slot_of_every_qp_is_written_once_with_its_own_bytes() {
         let spec = spec(|s| (s.post_list, s.qp_count, s.msg_bytes) = (5, 3, vec![Bytes(100)]));
-        let (mut endpoint, region) = looped(&spec);
+        let (mut endpoint, region) = loopback(&spec).unwrap();
         pattern::fill(endpoint.source());
         let mut bandwidth = endpoint.bandwidth(&spec, Bytes(100), &region);
         let slots = endpoint.layout().slots;
@@ -275,7 +276,7 @@ mod tests {
     #[test]
     fn a_duration_ends_and_what_it_counts_fits_its_intervals() {
         let spec = spec(|s| s.stop = Stop::DurationNs(Nanos(30_000_000)));
-        let (endpoint, region) = looped(&spec);
+        let (endpoint, region) = loopback(&spec).unwrap();
         let mut kept = recorder();
         let measured = endpoint
             .bandwidth(&spec, Bytes(64), &region)
@@ -298,7 +299,7 @@ mod tests {
             (spec.qp_count, spec.cq_poll_batch, spec.stop) = (qps, batch, Stop::Iterations(count));
             (spec.msg_bytes, spec.warmup_ns) = (vec![Bytes(8)], Nanos(0));
             prop_assume!(spec.faults().is_empty());
-            let (endpoint, region) = looped(&spec);
+            let (endpoint, region) = loopback(&spec).unwrap();
             let mut kept = recorder();
             let measured = endpoint
                 .bandwidth(&spec, Bytes(8), &region)
