@@ -72,16 +72,23 @@ impl Child {
 
     /// Waits for the end of a child that has nothing left to do; kills it after `patience`.
     pub(super) fn finish(&mut self, patience: Duration) -> io::Result<(ExitStatus, String)> {
-        let deadline = Instant::now() + patience;
-        let status = loop {
-            match self.process.try_wait()? {
-                Some(status) => break status,
-                None if Instant::now() >= deadline => break self.kill()?,
-                None => thread::sleep(LOOK_EVERY),
-            }
+        let status = match self.ends_within(patience)? {
+            Some(status) => status,
+            None => self.kill()?,
         };
         let stderr = self.stderr.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
         Ok((status, stderr))
+    }
+
+    /// Waits for its end, but no longer than `patience`.
+    pub(super) fn ends_within(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        let deadline = Instant::now() + patience;
+        loop {
+            match self.process.try_wait()? {
+                None if Instant::now() < deadline => thread::sleep(LOOK_EVERY),
+                ended => return Ok(ended),
+            }
+        }
     }
 
     /// Ends it and what it started.

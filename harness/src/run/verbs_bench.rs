@@ -20,6 +20,8 @@ use crate::scenario::{Hosts, Place};
 
 /// How long a process may take to start to listen, or to end when it has nothing left to do.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the responder of a failed run may take to say what it saw.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// What a run may take beyond its plan before it is given up: registering and checking large buffers takes time, and
 /// verbs-bench has deadlines of its own that speak earlier and know more.
 const MARGIN: Duration = Duration::from_secs(60);
@@ -39,6 +41,9 @@ pub struct Processes {
 struct Hello {
     listening: SocketAddr,
 }
+
+/// How a process ended, and what it said last.
+type End = (std::process::ExitStatus, String);
 
 /// Why a run gave no record.
 enum Stopped {
@@ -111,7 +116,11 @@ impl Processes {
         let deadline = started.instant + planned_time(spec) + self.margin;
         let stdout = wait_for_record(&heard, deadline)?;
         let (status, stderr) = requester.finish(self.patience).map_err(lost(Side::Requester))?;
-        let responder_end = responder.finish(self.patience).map_err(lost(Side::Responder))?;
+        let responder_end = if status.success() {
+            Some(responder.finish(self.patience).map_err(lost(Side::Responder))?)
+        } else {
+            own_end(&mut responder).map_err(lost(Side::Responder))?
+        };
         let record = read_record(&stdout, spec).map_err(|what| {
             if status.success() && !stdout.is_empty() {
                 what
@@ -219,12 +228,18 @@ fn read_record(stdout: &[u8], spec: &RunSpec) -> Result<RunRecord, Failure> {
     Ok(record)
 }
 
+/// How the responder of a failed run ended by itself; one that never met its requester waits for ever, and is ended.
+fn own_end(responder: &mut Child) -> std::io::Result<Option<End>> {
+    match responder.ends_within(FAREWELL)? {
+        Some(_) => responder.finish(Duration::ZERO).map(Some),
+        None => responder.kill().map(|_| None),
+    }
+}
+
 /// Adds how the responder ended to the cause of a failed run, which the requester can't know.
-fn with_responder_end(
-    mut record: RunRecord,
-    (status, stderr): (std::process::ExitStatus, String),
-) -> RunRecord {
+fn with_responder_end(mut record: RunRecord, end: Option<End>) -> RunRecord {
     if let Outcome::Failed { cause, .. } = &mut record.outcome
+        && let Some((status, stderr)) = end
         && !status.success()
     {
         let (why, _) = super::failure::explain(status, &stderr);
@@ -301,7 +316,7 @@ mod tests {
         };
         let record = RunRecord::start(spec, schema::Fabric::Soft, 0, failed);
         let killed = <std::process::ExitStatus as std::os::unix::process::ExitStatusExt>::from_raw(9);
-        let with = with_responder_end(record, (killed, String::new()));
+        let with = with_responder_end(record, Some((killed, String::new())));
         assert!(
             with.outcome.to_string().contains("no progress (responder: verbs-bench was killed by signal 9")
         );
