@@ -248,7 +248,16 @@ impl Run {
             Some(peer) => session::requester::run(&spec, &with_default_port(peer), token.as_ref(), &progress),
             None => match LocalResponder::start() {
                 Ok(responder) => {
-                    session::requester::run(&spec, responder.address(), Some(responder.token()), &progress)
+                    let record = session::requester::run(
+                        &spec,
+                        responder.address(),
+                        Some(responder.token()),
+                        &progress,
+                    );
+                    if !record.outcome.is_completed() {
+                        responder.dismiss();
+                    }
+                    record
                 }
                 Err(fault) => session::requester::not_started(&spec, &fault),
             },

@@ -92,6 +92,13 @@ impl LocalResponder {
     }
 }
 
+impl LocalResponder {
+    /// Ends it at once: after a failure it may never have met us.
+    pub fn dismiss(mut self) {
+        let _ = self.child.kill();
+    }
+}
+
 impl Drop for LocalResponder {
     fn drop(&mut self) {
         let start = Instant::now();
