@@ -4,7 +4,7 @@
 # artifacts/. Non-zero when anything failed.
 #
 #   scripts/test.sh               everything
-#   scripts/test.sh GROUP..       only these: check unit e2e doc quickstart browser guest
+#   scripts/test.sh GROUP..       only these: check unit e2e quickstart browser guest
 set -uo pipefail
 # shellcheck source=scripts/lib/deps.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/deps.sh"
@@ -102,7 +102,6 @@ need build test browser guest || exit
 group build cargo build --locked --release --package verbs-bench --package rdma-harness
 if wanted check; then groups_check; fi
 if wanted unit; then group unit run_tests --workspace --exclude e2e -- ; fi
-if wanted doc; then group doc cargo test --locked --workspace --doc; fi
 if wanted e2e; then
     python_with_hdrhistogram
     group e2e run_tests --package e2e --test all -- --include-ignored --test-threads=1
