@@ -206,6 +206,7 @@ impl Bandwidth {
                 if recorder.interval_over(now) {
                     recorder.end_interval(now, self.completed);
                     watch.look()?;
+                    fresh = false;
                 }
                 if now >= goal.tick || self.completed >= goal.completed {
                     return Ok(now);

@@ -26,6 +26,7 @@ use crate::{
         Halt,
         bandwidth::Measured,
         latency::{PingPong, Samples},
+        layout::Layout,
         pattern,
         recorder::Recorder,
         watch::Watch,
@@ -38,6 +39,8 @@ const SIDE: Side = Side::Requester;
 const SETUP_TIMEOUT: Duration = Duration::from_secs(9);
 /// A short answer that needs no work.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// What the slowest host touches, fills or compares a second.
+const MEMORY_BYTES_PER_SEC: u64 = 128 << 20;
 /// After a failure here, the peer may still say what it saw.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
@@ -114,10 +117,11 @@ impl Run<'_> {
     fn connect_and_measure(&mut self, place: Placement) -> Result<(), Fault> {
         let party = self.station.party(place.cpu());
         self.send(&Message::Plan(Box::new((self.spec.clone(), party.clone()))), Stage::Handshake)?;
-        let offer = match self.receive("the responder's offer", SETUP_TIMEOUT, Stage::Setup)? {
-            Message::Offer(offer) => *offer,
-            other => return Err(out_of_turn(&other, Stage::Setup)),
-        };
+        let offer =
+            match self.receive("the responder's offer", self.with_memory(SETUP_TIMEOUT), Stage::Setup)? {
+                Message::Offer(offer) => *offer,
+                other => return Err(out_of_turn(&other, Stage::Setup)),
+            };
         preflight::path_mtu(offer.path_mtu, self.station.port()).at(Stage::Preflight, SIDE)?;
         let mut endpoint = self.station.build(self.spec, &place)?;
         self.station.connect(&mut endpoint, self.spec, &offer)?;
@@ -165,7 +169,7 @@ impl Run<'_> {
         pattern::fill(endpoint.source());
         endpoint.target().fill(0);
         self.send(&Message::Prepare(index), Stage::Verify)?;
-        self.expect("prepared", ANSWER_TIMEOUT, Stage::Verify)?;
+        self.expect("prepared", self.with_memory(ANSWER_TIMEOUT), Stage::Verify)?;
         let data_check = match self.spec.data_check {
             true => Some(self.check_data(endpoint, offer, place, size)?),
             false => None,
@@ -198,10 +202,11 @@ impl Run<'_> {
             with_ticks!(place.clock(), |ticks| bandwidth.write_once(ticks, slots, &mut scrap, &mut watch));
         written.map_err(|halt| self.explain(halt, Stage::Verify))?;
         self.send(&Message::Check, Stage::Verify)?;
-        let check = match self.receive("the check of the data", SETUP_TIMEOUT, Stage::Verify)? {
-            Message::Checked(check) => check,
-            other => return Err(out_of_turn(&other, Stage::Verify)),
-        };
+        let check =
+            match self.receive("the check of the data", self.with_memory(SETUP_TIMEOUT), Stage::Verify)? {
+                Message::Checked(check) => check,
+                other => return Err(out_of_turn(&other, Stage::Verify)),
+            };
         if check.wrong_bytes.get() > 0 {
             let cause = format!(
                 "{} of {} bytes did not arrive as they were sent",
@@ -280,6 +285,11 @@ impl Run<'_> {
             other => return Err(out_of_turn(&other, Stage::Drain)),
         }
         Ok(())
+    }
+
+    /// The peer touches, fills or compares its whole region before it answers.
+    fn with_memory(&self, timeout: Duration) -> Duration {
+        timeout + Duration::from_secs(Layout::of(self.spec).region_bytes() / MEMORY_BYTES_PER_SEC)
     }
 
     fn send(&mut self, message: &Message, stage: Stage) -> Result<(), Fault> {
