@@ -78,7 +78,8 @@ need_cargo() {
 libclang_dir() { # prints the folder of a usable libclang, or nothing
     local version file
     for version in 15 14 13; do
-        for file in "/usr/lib/llvm-$version/lib"/libclang*.so* /usr/lib/*/"libclang-$version.so"*; do
+        # libclang-cpp, which other packages bring along, has another interface and does not serve.
+        for file in "/usr/lib/llvm-$version/lib"/libclang{,-"$version"*}.so* /usr/lib/*/"libclang-$version.so"*; do
             [ -e "$file" ] || continue
             dirname "$file"
             return
