@@ -134,6 +134,11 @@ impl Sample {
         let mut record = RunRecord::start(spec.clone(), Fabric::Soft, started, Outcome::Completed);
         record.wall_ns = Nanos(2_600_000_000);
         record.granted = Some(Granted {
+            max_recv_wr: 0,
+            transport: None,
+            post_api: None,
+            outstanding_reads: None,
+            thread_domains: false,
             path_mtu: 4096,
             max_send_wr: spec.tx_depth,
             max_inline_bytes: 0,
@@ -222,7 +227,11 @@ pub fn point_of_bandwidth(msg_bytes: Bytes, bits_per_sec: f64) -> Point {
         completion_latency_ns: None,
         completion_histogram: None,
         intervals: (0..20).map(|i| interval(i, (messages_per_sec / 10.0) as u64)).collect(),
-        data_check: Some(DataCheck { checked_bytes: msg_bytes, wrong_bytes: Bytes(0) }),
+        data_check: Some(DataCheck { checked_bytes: msg_bytes, wrong_bytes: Bytes(0), sequences: None }),
+        reverse: None,
+        counts: None,
+        pace: None,
+        nic_time: None,
     }
 }
 
@@ -273,6 +282,7 @@ pub fn side(side: Side) -> SideRecord {
         gid: None,
         gid_table: Vec::new(),
         placement: PlacementRecord {
+            cpus_pinned: Vec::new(),
             cpu_asked: "auto".into(),
             cpu_pinned: Some(cpu),
             cpu_reason: "first whole core of node 0 that takes no interrupts of the NIC".into(),

@@ -3,7 +3,7 @@
 //! Stored in the HdrHistogram V2 format (deflated, base64), which the other HdrHistogram implementations read. A quantile
 //! is published only when at least [`MIN_TAIL_SAMPLES`] samples lie beyond it.
 
-use std::io::Read as _;
+use std::{fmt, io::Read as _};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use flate2::read::ZlibDecoder;
@@ -37,6 +37,27 @@ pub enum LatencyKind {
     HalfRoundTrip,
     /// From the post of a signaled work request to the poll that returned its completion.
     PostToCompletion,
+    /// From the post of a read or an atomic to its completion: a whole round trip.
+    RoundTrip,
+    /// From the time the schedule of an open load intended for a message to the poll that returned its completion.
+    IntendedToCompletion,
+    /// From the post of a work request to the device's completion timestamp.
+    PostToDevice,
+    /// From the device's completion timestamp to the poll that returned the completion.
+    DeviceToPoll,
+}
+
+impl fmt::Display for LatencyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            LatencyKind::HalfRoundTrip => "half round trip",
+            LatencyKind::PostToCompletion => "post to completion",
+            LatencyKind::RoundTrip => "round trip",
+            LatencyKind::IntendedToCompletion => "intended time to completion",
+            LatencyKind::PostToDevice => "post to device completion",
+            LatencyKind::DeviceToPoll => "device completion to poll",
+        })
+    }
 }
 
 /// A histogram of ns in text.

@@ -22,7 +22,10 @@ pub use metric::{Direction, Gate, Metric};
 pub use outcome::{Outcome, Side, Stage};
 pub use record::{Fabric, Point, RunRecord, SideRecord};
 pub use soft::{Jitter, SoftFault, SoftModel};
-pub use spec::{CpuChoice, NodeChoice, Op, RunSpec, SideSpec, Stop, Test};
+pub use spec::{
+    Arrivals, Compat, ConnectBy, CpuChoice, NodeChoice, Op, Pace, Pages, PostApi, Rate, RunSpec, SideSpec,
+    Stop, Test, Transport, Wait,
+};
 pub use units::{BitsPerSec, Bytes, Nanos, UnitError};
 
 /// Version of every JSON document and wire message this build reads and writes.

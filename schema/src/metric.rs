@@ -24,10 +24,10 @@ pub enum Direction {
 /// One number of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Metric {
-    /// Payload bits per second.
+    /// Payload bits per second, both directions together.
     #[serde(rename = "bandwidth")]
     Bandwidth,
-    /// Messages per second.
+    /// Messages per second, both directions together.
     #[serde(rename = "message_rate")]
     MessageRate,
     /// Median latency.
@@ -102,8 +102,8 @@ impl Metric {
     pub fn of(self, point: &Point) -> Option<f64> {
         let ns = |value: Option<u64>| value.map(|ns| ns as f64);
         match self {
-            Metric::Bandwidth => point.bandwidth_bits_per_sec,
-            Metric::MessageRate => point.messages_per_sec,
+            Metric::Bandwidth => point.total_bandwidth_bits_per_sec(),
+            Metric::MessageRate => point.total_messages_per_sec(),
             Metric::P50 => ns(point.latency_ns.p50),
             Metric::P90 => ns(point.latency_ns.p90),
             Metric::P99 => ns(point.latency_ns.p99),

@@ -8,7 +8,7 @@ use crate::{
     histogram::{EncodedHistogram, LatencySummary},
     host::HostFacts,
     outcome::{Outcome, Side},
-    spec::{Op, RunSpec, Test},
+    spec::{Op, PostApi, RunSpec, Test, Transport},
     units::{BitsPerSec, Bytes, Nanos},
 };
 
@@ -33,6 +33,21 @@ pub struct Granted {
     pub max_inline_bytes: u32,
     /// Completions the queue holds.
     pub cq_entries: u32,
+    /// Receives the device granted per QP; 0 where none are posted.
+    #[serde(default)]
+    pub max_recv_wr: u32,
+    /// Transport service of the QPs; null in records of earlier releases, which were rc.
+    #[serde(default)]
+    pub transport: Option<Transport>,
+    /// API the loops used; null in records of earlier releases, which was classic.
+    #[serde(default)]
+    pub post_api: Option<PostApi>,
+    /// Reads and atomics outstanding per QP that both devices bear; null where none are posted.
+    #[serde(default)]
+    pub outstanding_reads: Option<u8>,
+    /// Whether each thread has a doorbell domain of its own (`ibv_alloc_td`).
+    #[serde(default)]
+    pub thread_domains: bool,
     /// Distinct target slots a QP's messages walk through.
     pub slots_per_qp: u32,
     /// Bytes of target memory written over and over, all QPs, at the largest message size.
@@ -82,8 +97,11 @@ pub struct DeviceRecord {
 pub struct PlacementRecord {
     /// As asked: auto, none or a list.
     pub cpu_asked: String,
-    /// The CPU the polling thread was pinned to; null when not pinned.
+    /// The CPU the first polling thread was pinned to; null when not pinned.
     pub cpu_pinned: Option<u32>,
+    /// The CPUs of all polling threads, in order; empty when not pinned.
+    #[serde(default)]
+    pub cpus_pinned: Vec<u32>,
     /// Why this CPU.
     pub cpu_reason: String,
     /// CPUs the thread was seen on while it ran, sampled at interval ends.
@@ -192,6 +210,103 @@ pub struct DataCheck {
     pub checked_bytes: Bytes,
     /// Bytes that differed. A run with any is failed.
     pub wrong_bytes: Bytes,
+    /// QPs whose last message carried its number, and QPs on which it arrived: a message that never landed, or landed
+    /// before an earlier one, is seen.
+    #[serde(default)]
+    pub sequences: Option<SequenceCheck>,
+}
+
+/// Whether the messages of the Measure phase arrived to the last one, and in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SequenceCheck {
+    /// QPs that were checked.
+    pub checked_qps: u32,
+    /// QPs on which the target did not hold what the last message carried. A run with any is failed.
+    pub wrong_qps: u32,
+}
+
+/// The other direction of a bidirectional run: what the responder sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reverse {
+    /// Messages completed in its Measure phase.
+    pub messages: u64,
+    /// Length of that phase.
+    pub duration_ns: Nanos,
+    /// Payload bits per second, mean over the phase.
+    pub bandwidth_bits_per_sec: f64,
+    /// Messages per second, mean over the phase.
+    pub messages_per_sec: f64,
+    /// Latency under load, post to completion.
+    pub latency_ns: LatencySummary,
+    /// Every sample of `latency_ns`.
+    pub histogram: EncodedHistogram,
+}
+
+/// What both ends counted from the first message of the point to the last, WarmUp and Drain included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    /// Messages the requester posted.
+    pub requester_sent: u64,
+    /// Messages the responder saw arrive; null where the operation does not tell it (writes, reads).
+    pub responder_received: Option<u64>,
+    /// Messages the responder posted; 0 in one direction.
+    pub responder_sent: u64,
+    /// Messages the requester saw arrive; null where the operation does not tell it.
+    pub requester_received: Option<u64>,
+}
+
+impl Counts {
+    /// Messages that were sent and never seen to arrive; null where nobody can tell.
+    pub fn lost(&self) -> Option<u64> {
+        let there = self.responder_received.map(|received| self.requester_sent.saturating_sub(received));
+        let back = self.requester_received.map(|received| self.responder_sent.saturating_sub(received));
+        there.map(|lost| lost + back.unwrap_or(0))
+    }
+}
+
+/// An open load: what was asked and what was achieved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PaceReport {
+    /// Messages a second the schedule asked for, one direction.
+    pub asked_messages_per_sec: f64,
+    /// Messages a second that completed in the Measure phase.
+    pub achieved_messages_per_sec: f64,
+    /// Messages that found the window full at their time and were posted later.
+    pub late_messages: u64,
+    /// How far behind its schedule the loop was at worst.
+    pub max_lateness_ns: Nanos,
+    /// The rates a search tried, in the order it tried them; empty without a search.
+    pub probes: Vec<Probe>,
+}
+
+/// One rate a search tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Probe {
+    /// Messages a second the schedule asked for.
+    pub asked_messages_per_sec: f64,
+    /// Messages a second that completed.
+    pub achieved_messages_per_sec: f64,
+    /// Its p99, ns; null with too few samples.
+    pub p99_ns: Option<u64>,
+    /// Whether the p99 stayed within the bound and the rate was achieved.
+    pub held: bool,
+}
+
+/// The latency under load, split by the device's own clock.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NicTime {
+    /// From the post to the device's completion timestamp.
+    pub nic_latency_ns: LatencySummary,
+    /// Every sample of it.
+    pub nic_histogram: EncodedHistogram,
+    /// From the device's completion timestamp to the poll that returned it.
+    pub software_latency_ns: LatencySummary,
+    /// Every sample of it.
+    pub software_histogram: EncodedHistogram,
+    /// Rate of the device's clock, as it was measured against ours.
+    pub device_ticks_per_sec: f64,
+    /// How well two clocks can be compared: width of the tightest pair of readings.
+    pub correlation_ns: f64,
 }
 
 /// One message size of a run, measured.
@@ -221,8 +336,47 @@ pub struct Point {
     pub completion_histogram: Option<EncodedHistogram>,
     /// The time series.
     pub intervals: Vec<Interval>,
-    /// The check of the written bytes, made before WarmUp; null when the spec switched it off.
+    /// The check of the data; null when the spec switched it off.
     pub data_check: Option<DataCheck>,
+    /// The other direction; null in a run of one direction.
+    #[serde(default)]
+    pub reverse: Option<Reverse>,
+    /// What both ends counted; null in records of earlier releases.
+    #[serde(default)]
+    pub counts: Option<Counts>,
+    /// The schedule; null in a closed loop.
+    #[serde(default)]
+    pub pace: Option<PaceReport>,
+    /// The latency under load by the device's clock; null unless asked for.
+    #[serde(default)]
+    pub nic_time: Option<NicTime>,
+}
+
+impl Point {
+    /// Payload bits per second of both directions together; null for a latency test.
+    pub fn total_bandwidth_bits_per_sec(&self) -> Option<f64> {
+        let back = self.reverse.as_ref().map_or(0.0, |reverse| reverse.bandwidth_bits_per_sec);
+        self.bandwidth_bits_per_sec.map(|there| there + back)
+    }
+
+    /// Messages per second of both directions together; null for a latency test.
+    pub fn total_messages_per_sec(&self) -> Option<f64> {
+        let back = self.reverse.as_ref().map_or(0.0, |reverse| reverse.messages_per_sec);
+        self.messages_per_sec.map(|there| there + back)
+    }
+}
+
+/// From the start of the requester's program to its first measured work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StartUp {
+    /// From `main` to the first posted work request of a local or remote run.
+    pub main_to_first_post_ns: Nanos,
+    /// Of it, spent in the devices' own set-up on this side: open, register, create, connect.
+    pub device_ns: Nanos,
+    /// Of it, spent waiting for the responder, which does the same at the same time.
+    pub peer_ns: Nanos,
+    /// CLOCK_MONOTONIC at the first posted work request, for those who know when they started the program.
+    pub first_post_monotonic_ns: u64,
 }
 
 /// One run, as it happened.
@@ -250,6 +404,9 @@ pub struct RunRecord {
     pub responder: Option<SideRecord>,
     /// One per message size measured before the end or the failure.
     pub points: Vec<Point>,
+    /// How long it took to begin; null if it did not come that far, and in records of earlier releases.
+    #[serde(default)]
+    pub start_up: Option<StartUp>,
 }
 
 impl RunRecord {
@@ -275,6 +432,7 @@ impl RunRecord {
             requester: None,
             responder: None,
             points: Vec::new(),
+            start_up: None,
         }
     }
 }

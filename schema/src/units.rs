@@ -100,7 +100,7 @@ impl fmt::Display for Bytes {
 }
 
 /// Multiplies a decimal text by an integer factor without going through a binary fraction.
-fn scale_decimal(number: &str, factor: u64) -> Option<u64> {
+pub(crate) fn scale_decimal(number: &str, factor: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() && fraction.is_empty() || fraction.len() > 18 || fraction.contains('.') {
         return None;

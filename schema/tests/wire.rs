@@ -1,5 +1,6 @@
 //! The JSON that other programs and older stores hold, pinned literally: a change here is a change of the record format.
 
+#![recursion_limit = "256"]
 use schema::{
     Bytes, CpuChoice, Nanos, NodeChoice, Outcome, RunSpec, SCHEMA_VERSION, Side, Stage, Stop, Test,
 };
@@ -15,15 +16,33 @@ fn latency_spec() -> serde_json::Value {
         "warmup_ns": 200_000_000,
         "interval_ns": 100_000_000,
         "deadline_ns": 3_000_000_000_u64,
+        "transport": "rc",
+        "post_api": "classic",
+        "connect_by": "tcp",
+        "bidirectional": false,
+        "pace": { "open": { "rate": { "bits_per_sec": 10_000_000_000_u64 }, "arrivals": "poisson", "seed": 3 } },
+        "wait": "hybrid:20us",
+        "comp_vector": 0,
+        "threads": 1,
         "tx_depth": 1,
         "post_list": 1,
         "signal_interval": 1,
         "cq_poll_batch": 16,
         "qp_count": 1,
+        "rx_depth": 512,
+        "outstanding_reads": null,
+        "working_set_bytes": null,
+        "stride_bytes": null,
+        "pages": "base",
+        "relaxed_ordering": false,
+        "completion_timestamps": false,
+        "compat": "none",
         "max_inline_bytes": 32,
         "path_mtu": null,
         "traffic_class": 0,
         "service_level": 0,
+        "flow_label": 0,
+        "pkey_index": 0,
         "qp_timeout": 14,
         "retry_count": 7,
         "data_check": true,
@@ -55,10 +74,40 @@ fn a_run_spec_reads_and_writes_as_it_always_did() {
 }
 
 #[test]
-fn a_spec_written_before_the_data_check_could_be_switched_off_is_checked() {
+fn a_spec_of_the_first_release_reads_as_what_it_meant() {
     let mut old = latency_spec();
-    old.as_object_mut().expect("an object").remove("data_check");
-    assert!(serde_json::from_value::<RunSpec>(old).expect("the field is optional").data_check);
+    let fields = old.as_object_mut().expect("an object");
+    for younger in [
+        "data_check",
+        "transport",
+        "post_api",
+        "connect_by",
+        "bidirectional",
+        "pace",
+        "wait",
+        "comp_vector",
+        "threads",
+        "rx_depth",
+        "outstanding_reads",
+        "working_set_bytes",
+        "stride_bytes",
+        "pages",
+        "relaxed_ordering",
+        "completion_timestamps",
+        "compat",
+        "flow_label",
+        "pkey_index",
+    ] {
+        assert!(fields.remove(younger).is_some(), "{younger}");
+    }
+    let spec: RunSpec = serde_json::from_value(old).expect("an old spec is a spec");
+    let defaults = RunSpec::new(Test::Latency);
+    assert!(spec.data_check);
+    assert_eq!((spec.threads, spec.rx_depth, spec.wait, spec.pace), (1, 512, defaults.wait, defaults.pace));
+    assert_eq!(
+        (spec.transport, spec.post_api, spec.pages),
+        (defaults.transport, defaults.post_api, defaults.pages)
+    );
 }
 
 #[test]

@@ -60,6 +60,11 @@ mod tests {
         requester.device.rate_bits_per_sec = Some(BitsPerSec(100_000_000_000));
         record.requester = Some(requester);
         record.granted = Some(Granted {
+            max_recv_wr: 0,
+            transport: None,
+            post_api: None,
+            outstanding_reads: None,
+            thread_domains: false,
             path_mtu: mtu,
             max_send_wr: 128,
             max_inline_bytes: 0,

@@ -108,9 +108,9 @@ fn latency(text: &mut String, points: &[Point]) {
     );
 }
 
-fn kind(kind: LatencyKind) -> &'static str {
+fn kind(kind: LatencyKind) -> String {
     match kind {
-        LatencyKind::HalfRoundTrip => "half the round trip",
-        LatencyKind::PostToCompletion => "post to completion, under this load",
+        LatencyKind::PostToCompletion => format!("{kind}, under this load"),
+        kind => kind.to_string(),
     }
 }

@@ -42,10 +42,10 @@ pub struct Party {
     pub cpu: Option<u32>,
 }
 
-/// Memory the peer may write to.
+/// The registered region; where messages lie in it both sides know from the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {
-    /// Address of the first target byte, as the owner sees it.
+    /// Address of its first byte, as the owner sees it.
     pub addr: u64,
     /// Bytes.
     pub len: u64,
@@ -62,7 +62,7 @@ pub struct Offer {
     pub path_mtu: u32,
     /// One per QP, in order: QP i talks to QP i.
     pub qps: Vec<RemoteQp>,
-    /// Where to write.
+    /// Its memory.
     pub region: Region,
 }
 

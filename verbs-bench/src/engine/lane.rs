@@ -15,11 +15,11 @@ const INLINE: u32 = ibv_send_flags::IBV_SEND_INLINE.0;
 /// Memory of both ends, as the work requests name it.
 #[derive(Debug, Clone, Copy)]
 pub struct Addresses {
-    /// First byte of the source half, here.
+    /// First byte of the region, here.
     pub source: u64,
     /// Local key.
     pub lkey: u32,
-    /// First byte of the target half, as the peer sees it.
+    /// First byte of the peer's region, as the peer sees it.
     pub target: u64,
     /// Remote key.
     pub rkey: u32,
@@ -101,14 +101,14 @@ impl Lane {
         let mut sges: Box<[ibv_sge]> = positions
             .clone()
             .map(|position| ibv_sge {
-                addr: addresses.source + layout.slot(u64::from(index), position),
+                addr: addresses.source + layout.source(u64::from(index), position),
                 length: load.msg_bytes,
                 lkey: addresses.lkey,
             })
             .collect();
         let mut list: Box<[ibv_send_wr]> = positions
             .map(|position| {
-                let target = addresses.target + layout.slot(u64::from(index), position);
+                let target = addresses.target + layout.target(u64::from(index), position);
                 write_request(
                     &mut sges[position as usize],
                     target,

@@ -56,28 +56,28 @@ impl PingPong {
     ///
     /// # Safety
     /// `qp` must be in RTS with `cq` as its send completion queue, both outlive this. `addresses.source` and
-    /// `own_target` must point into registered memory of at least a slot each that outlives it too.
+    /// `own_region` must point into registered memory of at least a slot each that outlives it too.
     pub unsafe fn new(
         qp: *mut ibv_qp,
         cq: *mut ibv_cq,
         load: &Load,
         layout: &Layout,
         addresses: &Addresses,
-        own_target: *const u8,
+        own_region: *const u8,
     ) -> Self {
-        let offset = layout.slot(0, 0);
+        let (source, target) = (layout.source(0, 0), layout.target(0, 0));
         let last = u64::from(load.msg_bytes) - 1;
         let mut sge = Box::new(ibv_sge {
-            addr: addresses.source + offset,
+            addr: addresses.source + source,
             length: load.msg_bytes,
             lkey: addresses.lkey,
         });
         let mut wr =
-            Box::new(write_request(&mut sge, addresses.target + offset, addresses.rkey, 0, load.inline));
+            Box::new(write_request(&mut sge, addresses.target + target, addresses.rkey, 0, load.inline));
         wr.send_flags |= ibv_send_flags::IBV_SEND_SIGNALED.0;
-        let source_last = (addresses.source + offset + last) as *const AtomicU8;
-        // SAFETY: the caller promises a whole slot behind own_target.
-        let target_last = unsafe { own_target.add((offset + last) as usize) }.cast::<AtomicU8>();
+        let source_last = (addresses.source + source + last) as *const AtomicU8;
+        // SAFETY: the caller promises a whole region behind own_region.
+        let target_last = unsafe { own_region.add((target + last) as usize) }.cast::<AtomicU8>();
         PingPong {
             qp,
             cq,

@@ -35,7 +35,7 @@ pub fn check(target: &[u8], layout: &Layout, msg_bytes: u64) -> DataCheck {
             wrong_in_message(message, number * layout.stride / WORD as u64) + beyond
         })
         .sum();
-    DataCheck { checked_bytes: Bytes(slot_count * msg_bytes), wrong_bytes: Bytes(wrong) }
+    DataCheck { checked_bytes: Bytes(slot_count * msg_bytes), wrong_bytes: Bytes(wrong), sequences: None }
 }
 
 /// Bytes of a message that are not those of the source from this word on.
@@ -54,7 +54,7 @@ fn wrong_in_message(message: &[u8], first_word: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const LAYOUT: Layout = Layout { slots: 3, stride: 128, qps: 2 };
+    const LAYOUT: Layout = Layout { slots: 3, stride: 128, qps: 2, headroom: 0 };
 
     fn arrived(msg_bytes: usize) -> Vec<u8> {
         let mut source = vec![0; LAYOUT.half_bytes() as usize];

@@ -15,8 +15,8 @@ use crate::{
     placement::Buffer,
     softnic::SoftNic,
     verbs::{
-        Access, CompletionQueue, Connection, Context, MemoryRegion, ProtectionDomain, QpCaps, QueuePair,
-        RemoteQp, VerbsError,
+        Access, CompletionQueue, Connection, Context, CqKind, MemoryRegion, ProtectionDomain, QpCaps, QpKind,
+        QueuePair, RemoteQp, VerbsError,
     },
 };
 
@@ -77,11 +77,11 @@ impl Endpoint {
         let pd = ProtectionDomain::alloc(context)?;
         // Both tests may be polled in memory by the peer; relaxed ordering could let the last byte land first.
         let region = MemoryRegion::register(&pd, buffer, Access { relaxed_ordering: false })?;
-        let cq = CompletionQueue::create(context, max_send_wr * spec.qp_count)?;
-        let caps = QpCaps { max_send_wr, max_inline_bytes: spec.max_inline_bytes };
+        let cq = CompletionQueue::create(context, max_send_wr * spec.qp_count, CqKind::default())?;
+        let caps = QpCaps::sending(max_send_wr, spec.max_inline_bytes);
         let mut qps = Vec::with_capacity(spec.qp_count as usize);
         for _ in 0..spec.qp_count {
-            let mut qp = QueuePair::create(&pd, &cq, caps)?;
+            let mut qp = QueuePair::create(&pd, &cq, &cq, QpKind::RC, caps)?;
             qp.to_init(port_num)?;
             qps.push(qp);
         }
@@ -96,15 +96,15 @@ impl Endpoint {
             psn: *psn,
             lid: path.lid,
             gid: path.gid,
-            soft: self.region.soft_peer(),
+            soft: self.region.soft_peer(qp),
         });
         Offer {
             party,
             path_mtu: path.path_mtu,
             qps: qps.collect(),
             region: Region {
-                addr: self.region.addr() + self.layout.target(),
-                len: self.layout.half_bytes(),
+                addr: self.region.addr(),
+                len: self.layout.region_bytes(),
                 rkey: self.region.rkey(),
             },
         }
@@ -122,6 +122,10 @@ impl Endpoint {
                 service_level: spec.service_level,
                 timeout: spec.qp_timeout,
                 retry_count: spec.retry_count,
+                transport: spec.transport,
+                outstanding_reads: spec.outstanding_reads.unwrap_or(1),
+                flow_label: spec.flow_label,
+                pkey_index: spec.pkey_index,
                 remote: remote.clone(),
             };
             qp.to_rtr(&connection)?;
@@ -131,13 +135,18 @@ impl Endpoint {
     }
 
     /// What the device granted.
-    pub fn granted(&self, path_mtu: u32) -> Granted {
+    pub fn granted(&self, spec: &RunSpec, path_mtu: u32) -> Granted {
         let caps = self.qps[0].granted();
         Granted {
             path_mtu,
             max_send_wr: caps.max_send_wr,
             max_inline_bytes: caps.max_inline_bytes,
             cq_entries: self.cq.entries(),
+            max_recv_wr: caps.max_recv_wr,
+            transport: Some(spec.transport),
+            post_api: Some(spec.post_api),
+            outstanding_reads: None,
+            thread_domains: false,
             slots_per_qp: self.layout.slots as u32,
             working_set_bytes: Bytes(self.layout.half_bytes()),
         }
@@ -167,7 +176,7 @@ impl Endpoint {
         // SAFETY: the second half of the mapping, live as long as self; the protocol keeps the peer's writes away.
         unsafe {
             std::slice::from_raw_parts_mut(
-                self.region.buffer().as_ptr().add(self.layout.target() as usize),
+                self.region.buffer().as_ptr().add(self.layout.half_bytes() as usize),
                 half,
             )
         }
@@ -204,11 +213,10 @@ impl Endpoint {
     pub fn ping_pong(&self, spec: &RunSpec, msg_bytes: Bytes, peer: &Region) -> PingPong {
         let load = self.load(spec, msg_bytes);
         let addresses = self.addresses(peer);
-        // SAFETY: the target half lies within the mapping.
-        let own_target = unsafe { self.region.buffer().as_ptr().add(self.layout.target() as usize) };
+        let own_region = self.region.buffer().as_ptr();
         // SAFETY: QP, CQ and memory live in self; callers drop the ping-pong before self.
         unsafe {
-            PingPong::new(self.qps[0].as_ptr(), self.cq.as_ptr(), &load, &self.layout, &addresses, own_target)
+            PingPong::new(self.qps[0].as_ptr(), self.cq.as_ptr(), &load, &self.layout, &addresses, own_region)
         }
     }
 }

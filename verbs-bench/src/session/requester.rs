@@ -128,7 +128,7 @@ impl Run<'_> {
         let ours = endpoint.offer(party, &self.station.path(offer.path_mtu));
         self.send(&Message::Offer(Box::new(ours)), Stage::Connect)?;
         self.expect("connected", SETUP_TIMEOUT, Stage::Connect)?;
-        self.record.granted = Some(endpoint.granted(offer.path_mtu));
+        self.record.granted = Some(endpoint.granted(self.spec, offer.path_mtu));
         let mut cpus_seen = Vec::new();
         let measured = self.measure_all(&mut endpoint, &offer, &place, &mut cpus_seen);
         let collected = measured.and_then(|()| self.collect());
@@ -359,6 +359,10 @@ fn point(
         completion_histogram: None,
         intervals: recorder.intervals().to_vec(),
         data_check,
+        reverse: None,
+        counts: None,
+        pace: None,
+        nic_time: None,
     })
 }
 

@@ -180,7 +180,7 @@ impl Station {
 
     /// Connects to what the peer offers.
     pub fn connect(&self, endpoint: &mut Endpoint, spec: &RunSpec, peer: &Offer) -> Result<(), Fault> {
-        if peer.qps.len() != spec.qp_count as usize || peer.region.len < endpoint.layout().half_bytes() {
+        if peer.qps.len() != spec.qp_count as usize || peer.region.len < endpoint.layout().region_bytes() {
             let cause = format!("the peer offers {} QPs and {} bytes", peer.qps.len(), peer.region.len);
             return Err(
                 Fault::new(Stage::Connect, self.side, cause).advise("use the same release on both sides")

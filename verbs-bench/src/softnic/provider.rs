@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     placement::Buffer,
-    verbs::{Access, DeviceAttr, GidEntry, LinkLayer, PortAttr, PortState, Provider, QpCaps, VerbsError},
+    verbs::{
+        Access, CqInit, DeviceAttr, GidEntry, LinkLayer, PortAttr, PortState, Provider, QpCaps, QpInit,
+        VerbsError,
+    },
 };
 
 /// MTU of the port in bytes. The link has no packets; a path MTU is accepted and changes nothing.
@@ -68,6 +71,12 @@ impl Provider for SoftNic {
             max_cqe: MAX_CQE,
             max_mr_size: 1 << 40,
             phys_port_cnt: 1,
+            max_qp_rd_atom: 16,
+            max_qp_init_rd_atom: 16,
+            atomics: false,
+            num_comp_vectors: 1,
+            extended: false,
+            timestamp_ticks_per_sec: None,
         })
     }
 
@@ -131,15 +140,15 @@ impl Provider for SoftNic {
         Ok(())
     }
 
-    unsafe fn soft_peer(&self, mr: *mut ibv_mr, buffer: &Buffer) -> Option<SoftPeer> {
+    unsafe fn soft_peer(&self, _qp: *mut ibv_qp, mr: *mut ibv_mr, buffer: &Buffer) -> Option<SoftPeer> {
         // SAFETY: live (caller).
         SoftPeer::describe(buffer, unsafe { (*mr).rkey })
     }
 
-    unsafe fn create_cq(&self, context: *mut ibv_context, entries: u32) -> io::Result<*mut ibv_cq> {
+    unsafe fn create_cq(&self, context: *mut ibv_context, init: &CqInit) -> io::Result<*mut ibv_cq> {
         // SAFETY: ibv_cq is integers, pointers and an unused mutex and condition; all zero is a valid value.
         let ibv = ibv_cq { context, ..unsafe { zeroed() } };
-        let cq = SoftCq::new(ibv, entries)?;
+        let cq = SoftCq::new(ibv, init.entries)?;
         // SAFETY: one of ours, open (caller).
         unsafe { (*context.cast::<SoftContext>()).children.fetch_add(1, Relaxed) };
         Ok(into_raw(cq))
@@ -157,12 +166,8 @@ impl Provider for SoftNic {
         Ok(())
     }
 
-    unsafe fn create_qp(
-        &self,
-        pd: *mut ibv_pd,
-        cq: *mut ibv_cq,
-        caps: QpCaps,
-    ) -> io::Result<(*mut ibv_qp, QpCaps)> {
+    unsafe fn create_qp(&self, pd: *mut ibv_pd, init: &QpInit) -> io::Result<(*mut ibv_qp, QpCaps)> {
+        let (cq, caps) = (init.send_cq, init.caps);
         // SAFETY: PD and CQ are ours and live (caller), and so is their context.
         let context = unsafe { &*(*pd).context.cast::<SoftContext>() };
         let ibv = ibv_qp {

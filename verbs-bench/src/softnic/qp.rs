@@ -34,7 +34,7 @@ pub(super) struct SoftQp {
 
 impl SoftQp {
     pub(super) fn new(ibv: ibv_qp, caps: QpCaps, modelled: bool) -> io::Result<SoftQp> {
-        let QpCaps { max_send_wr, max_inline_bytes } = caps;
+        let QpCaps { max_send_wr, max_inline_bytes, .. } = caps;
         if max_send_wr == 0 || max_send_wr > MAX_QP_WR || max_inline_bytes > MAX_INLINE_BYTES {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }

@@ -2,7 +2,8 @@
 
 use std::{fmt, net::Ipv6Addr};
 
-use rdma_sys::{ibv_qp_attr, ibv_qp_attr_mask as bits, ibv_qp_state};
+use rdma_sys::{ibv_ah_attr, ibv_qp_attr, ibv_qp_attr_mask as bits, ibv_qp_state};
+use schema::Transport;
 use serde::{Deserialize, Serialize};
 
 use super::{VerbsError, port::mtu_code};
@@ -43,6 +44,14 @@ pub struct Connection {
     pub timeout: u8,
     /// Retries after a local ACK timeout.
     pub retry_count: u8,
+    /// Service of the QPs.
+    pub transport: Transport,
+    /// Reads and atomics outstanding, both ways.
+    pub outstanding_reads: u8,
+    /// GRH flow label, 20 bits.
+    pub flow_label: u32,
+    /// Index in the partition key table.
+    pub pkey_index: u16,
     /// The far end.
     pub remote: RemoteQp,
 }
@@ -50,9 +59,9 @@ pub struct Connection {
 /// Attributes and the mask that says which are filled.
 pub(super) type AttrMask = (ibv_qp_attr, bits);
 
-/// The RNR timer code for 0.64 ms; only a receiver without a posted receive needs it, and writes post none.
+/// The RNR timer code for 0.64 ms: how long a sender waits that met no posted receive.
 const MIN_RNR_TIMER: u8 = 12;
-/// Retry for ever; as above it never applies to plain writes.
+/// Retry for ever: a slow receiver slows the sender and fails nothing; the loops' deadline ends what never moves.
 const RNR_RETRY: u8 = 7;
 
 fn zeroed(state: ibv_qp_state::Type) -> ibv_qp_attr {
@@ -77,24 +86,33 @@ pub(super) fn error_attr() -> AttrMask {
 }
 
 impl Connection {
+    /// The way to the far end.
+    pub(super) fn ah_attr(&self) -> ibv_ah_attr {
+        // SAFETY: plain integers; all zero is a valid value.
+        let mut attr: ibv_ah_attr = unsafe { std::mem::zeroed() };
+        attr.dlid = self.remote.lid;
+        attr.sl = self.service_level;
+        attr.port_num = self.port_num;
+        if let Some(index) = self.gid_index {
+            attr.is_global = 1;
+            attr.grh.dgid.raw = self.remote.gid;
+            attr.grh.sgid_index = index;
+            attr.grh.hop_limit = 64;
+            attr.grh.traffic_class = self.traffic_class;
+            attr.grh.flow_label = self.flow_label;
+        }
+        attr
+    }
+
     /// To RTR: the path and the far end.
     pub(super) fn rtr_attr(&self) -> Result<AttrMask, VerbsError> {
         let mut attr = zeroed(ibv_qp_state::IBV_QPS_RTR);
         attr.path_mtu = mtu_code(self.path_mtu).ok_or(VerbsError::PathMtu { path_mtu: self.path_mtu })?;
         attr.dest_qp_num = self.remote.qp_num;
         attr.rq_psn = self.remote.psn;
-        attr.max_dest_rd_atomic = 1;
+        attr.max_dest_rd_atomic = self.outstanding_reads;
         attr.min_rnr_timer = MIN_RNR_TIMER;
-        attr.ah_attr.dlid = self.remote.lid;
-        attr.ah_attr.sl = self.service_level;
-        attr.ah_attr.port_num = self.port_num;
-        if let Some(index) = self.gid_index {
-            attr.ah_attr.is_global = 1;
-            attr.ah_attr.grh.dgid.raw = self.remote.gid;
-            attr.ah_attr.grh.sgid_index = index;
-            attr.ah_attr.grh.hop_limit = 64;
-            attr.ah_attr.grh.traffic_class = self.traffic_class;
-        }
+        attr.ah_attr = self.ah_attr();
         let mask = bits::IBV_QP_STATE
             | bits::IBV_QP_AV
             | bits::IBV_QP_PATH_MTU
@@ -112,7 +130,7 @@ impl Connection {
         attr.timeout = self.timeout;
         attr.retry_cnt = self.retry_count;
         attr.rnr_retry = RNR_RETRY;
-        attr.max_rd_atomic = 1;
+        attr.max_rd_atomic = self.outstanding_reads;
         let mask = bits::IBV_QP_STATE
             | bits::IBV_QP_SQ_PSN
             | bits::IBV_QP_TIMEOUT
@@ -160,6 +178,10 @@ mod tests {
             service_level: 3,
             timeout: 14,
             retry_count: 6,
+            transport: Transport::Rc,
+            outstanding_reads: 1,
+            flow_label: 0,
+            pkey_index: 0,
             remote: RemoteQp { qp_num: 0x11, psn: 9, lid: 4, gid, soft: None },
         }
     }

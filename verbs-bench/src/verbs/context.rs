@@ -26,6 +26,18 @@ pub struct DeviceAttr {
     pub max_mr_size: u64,
     /// Ports.
     pub phys_port_cnt: u8,
+    /// Reads and atomics of a peer a QP can answer at once (`max_qp_rd_atom`).
+    pub max_qp_rd_atom: u8,
+    /// Reads and atomics a QP can have outstanding (`max_qp_init_rd_atom`).
+    pub max_qp_init_rd_atom: u8,
+    /// Whether it does atomics (`atomic_cap`).
+    pub atomics: bool,
+    /// Completion vectors.
+    pub num_comp_vectors: u32,
+    /// Whether QPs can be posted to with `ibv_wr_*` and CQs polled with `ibv_start_poll`.
+    pub extended: bool,
+    /// Rate of its clock, where completions can carry its time; absent where they can't.
+    pub timestamp_ticks_per_sec: Option<u64>,
 }
 
 /// An open device. Closed when the last object that stands on it is gone.

@@ -4,11 +4,24 @@ use std::sync::Arc;
 
 use rdma_sys::ibv_cq;
 
-use super::{Context, VerbsError, error::log_destroy};
+use super::{CompletionChannel, Context, VerbsError, error::log_destroy, provider::CqInit};
 
-/// A completion queue that is polled, without an event channel.
+/// What a completion queue is for.
+#[derive(Clone, Default)]
+pub struct CqKind {
+    /// Where its events go, and their completion vector; none for a queue that is only polled.
+    pub events: Option<(Arc<CompletionChannel>, u32)>,
+    /// Whether it is polled with `ibv_start_poll`.
+    pub extended: bool,
+    /// Whether its completions carry the device's time.
+    pub timestamps: bool,
+}
+
+/// A completion queue.
 pub struct CompletionQueue {
+    // Drop order: `Drop` destroys the CQ, then its channel may go, then the context.
     ptr: *mut ibv_cq,
+    kind: CqKind,
     context: Arc<Context>,
 }
 
@@ -18,12 +31,27 @@ unsafe impl Send for CompletionQueue {}
 unsafe impl Sync for CompletionQueue {}
 
 impl CompletionQueue {
-    /// `ibv_create_cq` with room for at least `entries` completions.
-    pub fn create(context: &Arc<Context>, entries: u32) -> Result<Arc<CompletionQueue>, VerbsError> {
-        // SAFETY: the context is open as long as the Arc lives.
-        let ptr = unsafe { context.provider().create_cq(context.as_ptr(), entries) }
+    /// `ibv_create_cq` or `ibv_create_cq_ex`, with room for at least `entries` completions.
+    pub fn create(
+        context: &Arc<Context>,
+        entries: u32,
+        kind: CqKind,
+    ) -> Result<Arc<CompletionQueue>, VerbsError> {
+        let (channel, comp_vector) = match &kind.events {
+            Some((channel, vector)) => (channel.as_ptr(), *vector),
+            None => (std::ptr::null_mut(), 0),
+        };
+        let init =
+            CqInit { entries, channel, comp_vector, extended: kind.extended, timestamps: kind.timestamps };
+        // SAFETY: the context is open as long as the Arc lives, and the channel is kept in `kind`.
+        let ptr = unsafe { context.provider().create_cq(context.as_ptr(), &init) }
             .map_err(|source| VerbsError::CreateCq { entries, source })?;
-        Ok(Arc::new(CompletionQueue { ptr, context: Arc::clone(context) }))
+        Ok(Arc::new(CompletionQueue { ptr, kind, context: Arc::clone(context) }))
+    }
+
+    /// The channel of its events.
+    pub fn channel(&self) -> Option<&Arc<CompletionChannel>> {
+        self.kind.events.as_ref().map(|(channel, _)| channel)
     }
 
     /// The raw CQ, for `ibv_poll_cq`.

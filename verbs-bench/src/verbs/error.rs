@@ -102,6 +102,26 @@ pub enum VerbsError {
         /// Why.
         source: io::Error,
     },
+    /// `ibv_create_comp_channel` failed.
+    #[error(
+        "ibv_create_comp_channel on {device}: {source}; raise `ulimit -n` if descriptors ran out, or use --wait poll"
+    )]
+    CreateChannel {
+        /// Device.
+        device: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// `ibv_create_ah` failed.
+    #[error(
+        "ibv_create_ah ({attributes}): {source}; check that the peer answers ping from the GID's address"
+    )]
+    CreateAh {
+        /// Every attribute that was set.
+        attributes: String,
+        /// Why.
+        source: io::Error,
+    },
     /// `ibv_create_qp` failed.
     #[error(
         "ibv_create_qp({max_send_wr} send work requests, {max_inline_bytes} bytes inline): {source}; lower tx_depth \

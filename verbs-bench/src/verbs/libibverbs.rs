@@ -10,10 +10,10 @@ use std::{
 };
 
 use rdma_sys::*;
-use schema::Fabric;
+use schema::{Fabric, Transport};
 
 use super::{
-    Access, DeviceAttr, GidEntry, GidType, PortAttr, Provider, QpCaps, VerbsError,
+    Access, CqInit, DeviceAttr, GidEntry, GidType, PortAttr, Provider, QpCaps, QpInit, VerbsError,
     devices::DeviceList,
     ext::{self, check},
 };
@@ -113,6 +113,13 @@ impl Provider for Libibverbs {
             max_cqe: unsigned(attr.max_cqe),
             max_mr_size: attr.max_mr_size,
             phys_port_cnt: attr.phys_port_cnt,
+            max_qp_rd_atom: u8::try_from(attr.max_qp_rd_atom).unwrap_or(0),
+            max_qp_init_rd_atom: u8::try_from(attr.max_qp_init_rd_atom).unwrap_or(0),
+            atomics: attr.atomic_cap != ibv_atomic_cap::IBV_ATOMIC_NONE,
+            // SAFETY: open context (caller).
+            num_comp_vectors: unsigned(unsafe { (*context).num_comp_vectors }),
+            extended: false,
+            timestamp_ticks_per_sec: None,
         })
     }
 
@@ -156,10 +163,32 @@ impl Provider for Libibverbs {
         check(unsafe { ibv_dereg_mr(mr) })
     }
 
-    unsafe fn create_cq(&self, context: *mut ibv_context, entries: u32) -> io::Result<*mut ibv_cq> {
-        let cqe = c_int::try_from(entries).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
-        // SAFETY: open context (caller); no channel, first completion vector.
-        non_null(unsafe { ibv_create_cq(context, cqe, ptr::null_mut(), ptr::null_mut(), 0) })
+    unsafe fn create_channel(&self, context: *mut ibv_context) -> io::Result<*mut ibv_comp_channel> {
+        // SAFETY: open context (caller).
+        non_null(unsafe { ibv_create_comp_channel(context) })
+    }
+
+    unsafe fn destroy_channel(&self, channel: *mut ibv_comp_channel) -> io::Result<()> {
+        // SAFETY: live and unused (caller).
+        check(unsafe { ibv_destroy_comp_channel(channel) })
+    }
+
+    unsafe fn create_ah(&self, pd: *mut ibv_pd, attr: &mut ibv_ah_attr) -> io::Result<*mut ibv_ah> {
+        // SAFETY: live PD, attributes filled (caller).
+        non_null(unsafe { ibv_create_ah(pd, attr) })
+    }
+
+    unsafe fn destroy_ah(&self, ah: *mut ibv_ah) -> io::Result<()> {
+        // SAFETY: live and unused (caller).
+        check(unsafe { ibv_destroy_ah(ah) })
+    }
+
+    unsafe fn create_cq(&self, context: *mut ibv_context, init: &CqInit) -> io::Result<*mut ibv_cq> {
+        let cqe = c_int::try_from(init.entries).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+        // SAFETY: open context, live channel or none (caller).
+        non_null(unsafe {
+            ibv_create_cq(context, cqe, ptr::null_mut(), init.channel, init.comp_vector as c_int)
+        })
     }
 
     unsafe fn destroy_cq(&self, cq: *mut ibv_cq) -> io::Result<()> {
@@ -167,26 +196,34 @@ impl Provider for Libibverbs {
         check(unsafe { ibv_destroy_cq(cq) })
     }
 
-    unsafe fn create_qp(
-        &self,
-        pd: *mut ibv_pd,
-        cq: *mut ibv_cq,
-        caps: QpCaps,
-    ) -> io::Result<(*mut ibv_qp, QpCaps)> {
+    unsafe fn create_qp(&self, pd: *mut ibv_pd, init: &QpInit) -> io::Result<(*mut ibv_qp, QpCaps)> {
         // SAFETY: plain integers and pointers; all zero is a valid value.
         let mut attr: ibv_qp_init_attr = unsafe { std::mem::zeroed() };
-        attr.send_cq = cq;
-        attr.recv_cq = cq;
-        attr.qp_type = ibv_qp_type::IBV_QPT_RC;
-        attr.cap.max_send_wr = caps.max_send_wr;
+        attr.send_cq = init.send_cq;
+        attr.recv_cq = init.recv_cq;
+        attr.qp_type = match init.transport {
+            Transport::Rc => ibv_qp_type::IBV_QPT_RC,
+            Transport::Uc => ibv_qp_type::IBV_QPT_UC,
+            Transport::Ud => ibv_qp_type::IBV_QPT_UD,
+        };
+        attr.cap.max_send_wr = init.caps.max_send_wr;
+        attr.cap.max_recv_wr = init.caps.max_recv_wr;
         attr.cap.max_send_sge = 1;
         attr.cap.max_recv_sge = 1;
-        attr.cap.max_inline_data = caps.max_inline_bytes;
+        attr.cap.max_inline_data = init.caps.max_inline_bytes;
         // SAFETY: live PD and CQ (caller), attributes filled above; libibverbs writes the granted caps back.
         let qp = non_null(unsafe { ibv_create_qp(pd, &mut attr) })?;
-        let granted =
-            QpCaps { max_send_wr: attr.cap.max_send_wr, max_inline_bytes: attr.cap.max_inline_data };
+        let granted = QpCaps {
+            max_send_wr: attr.cap.max_send_wr,
+            max_recv_wr: attr.cap.max_recv_wr,
+            max_inline_bytes: attr.cap.max_inline_data,
+        };
         Ok((qp, granted))
+    }
+
+    unsafe fn qp_ex(&self, qp: *mut ibv_qp) -> *mut ibv_qp_ex {
+        // SAFETY: live, and created extended (caller).
+        unsafe { ibv_qp_to_qp_ex(qp) }
     }
 
     unsafe fn destroy_qp(&self, qp: *mut ibv_qp) -> io::Result<()> {

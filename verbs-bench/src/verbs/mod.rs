@@ -4,6 +4,8 @@
 //! lend. Destruction runs QP, CQ, MR, buffer, PD, context: every object holds an `Arc` of what it stands on, so a wrong
 //! order keeps things alive instead of freeing them.
 
+mod ah;
+mod channel;
 mod choose;
 mod connection;
 mod context;
@@ -23,10 +25,12 @@ mod qp;
 mod route;
 mod wc;
 
+pub use ah::AddressHandle;
+pub use channel::CompletionChannel;
 pub use choose::choose_gid;
 pub use connection::{Connection, RemoteQp};
 pub use context::{Context, DeviceAttr};
-pub use cq::CompletionQueue;
+pub use cq::{CompletionQueue, CqKind};
 pub use devices::{DeviceSummary, PortSummary, list_devices, open};
 pub use error::VerbsError;
 pub use gid::{GidEntry, GidType};
@@ -34,6 +38,6 @@ pub use libibverbs::Libibverbs;
 pub use mr::{Access, MemoryRegion};
 pub use pd::ProtectionDomain;
 pub use port::{LinkLayer, PortAttr, PortState};
-pub use provider::Provider;
-pub use qp::{QpCaps, QueuePair};
+pub use provider::{CqInit, Provider, QpInit};
+pub use qp::{QpCaps, QpKind, QueuePair};
 pub use wc::WcStatus;

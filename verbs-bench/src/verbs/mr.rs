@@ -5,7 +5,7 @@ use std::{io, sync::Arc};
 use rdma_sys::{ibv_access_flags, ibv_mr};
 use schema::Bytes;
 
-use super::{ProtectionDomain, VerbsError, error::log_destroy};
+use super::{ProtectionDomain, QueuePair, VerbsError, error::log_destroy};
 use crate::{placement::buffer::Buffer, softnic::SoftPeer};
 
 /// What the device may do with the memory, beside local and remote write.
@@ -80,10 +80,10 @@ impl MemoryRegion {
         &self.buffer
     }
 
-    /// How a peer's software NIC finds this memory; `None` on hardware.
-    pub fn soft_peer(&self) -> Option<SoftPeer> {
-        // SAFETY: the MR is live and registered this buffer.
-        unsafe { self.pd.context().provider().soft_peer(self.ptr, &self.buffer) }
+    /// How a peer's software NIC finds this memory and the receive queue of `qp`; `None` on hardware.
+    pub fn soft_peer(&self, qp: &QueuePair) -> Option<SoftPeer> {
+        // SAFETY: QP and MR are live and the MR registered this buffer.
+        unsafe { self.pd.context().provider().soft_peer(qp.as_ptr(), self.ptr, &self.buffer) }
     }
 }
 

@@ -83,22 +83,17 @@ impl Provider for Recording {
         // SAFETY: handed on.
         self.note("dereg_mr", unsafe { self.nic.dereg_mr(mr) })
     }
-    unsafe fn create_cq(&self, context: *mut ibv_context, entries: u32) -> io::Result<*mut ibv_cq> {
+    unsafe fn create_cq(&self, context: *mut ibv_context, init: &CqInit) -> io::Result<*mut ibv_cq> {
         // SAFETY: handed on.
-        unsafe { self.nic.create_cq(context, entries) }
+        unsafe { self.nic.create_cq(context, init) }
     }
     unsafe fn destroy_cq(&self, cq: *mut ibv_cq) -> io::Result<()> {
         // SAFETY: handed on.
         self.note("destroy_cq", unsafe { self.nic.destroy_cq(cq) })
     }
-    unsafe fn create_qp(
-        &self,
-        pd: *mut ibv_pd,
-        cq: *mut ibv_cq,
-        caps: QpCaps,
-    ) -> io::Result<(*mut ibv_qp, QpCaps)> {
+    unsafe fn create_qp(&self, pd: *mut ibv_pd, init: &QpInit) -> io::Result<(*mut ibv_qp, QpCaps)> {
         // SAFETY: handed on.
-        unsafe { self.nic.create_qp(pd, cq, caps) }
+        unsafe { self.nic.create_qp(pd, init) }
     }
     unsafe fn destroy_qp(&self, qp: *mut ibv_qp) -> io::Result<()> {
         // SAFETY: handed on.
@@ -131,8 +126,8 @@ fn objects() -> (Objects, Arc<Mutex<Vec<String>>>) {
     let context = Context::open(Arc::new(provider)).unwrap();
     let pd = ProtectionDomain::alloc(&context).unwrap();
     let mr = MemoryRegion::register(&pd, buffer, Access::default()).unwrap();
-    let cq = CompletionQueue::create(&context, 16).unwrap();
-    let qp = QueuePair::create(&pd, &cq, QpCaps { max_send_wr: 4, max_inline_bytes: 0 }).unwrap();
+    let cq = CompletionQueue::create(&context, 16, CqKind::default()).unwrap();
+    let qp = QueuePair::create(&pd, &cq, &cq, QpKind::RC, QpCaps::sending(4, 0)).unwrap();
     (Objects { qp, cq, mr, pd, context }, log)
 }
 

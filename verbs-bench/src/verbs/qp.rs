@@ -1,13 +1,15 @@
-//! A reliable-connection queue pair and its way through the state machine.
+//! A queue pair and its way through the state machine.
 
 use std::{fmt, sync::Arc};
 
-use rdma_sys::ibv_qp;
+use rdma_sys::{ibv_qp, ibv_qp_ex};
+use schema::{Op, Transport};
 
 use super::{
     CompletionQueue, Connection, ProtectionDomain, VerbsError,
     connection::{AttrMask, error_attr, init_attr},
     error::log_destroy,
+    provider::QpInit,
 };
 
 /// What a QP is created with.
@@ -15,16 +17,41 @@ use super::{
 pub struct QpCaps {
     /// Send work requests outstanding at once.
     pub max_send_wr: u32,
+    /// Receives posted at once; 0 for a QP that receives nothing.
+    pub max_recv_wr: u32,
     /// Inline limit in bytes.
     pub max_inline_bytes: u32,
 }
 
-/// An RC queue pair that sends; its receive queue is empty.
+impl QpCaps {
+    /// The sizes of a QP that receives nothing.
+    pub fn sending(max_send_wr: u32, max_inline_bytes: u32) -> QpCaps {
+        QpCaps { max_send_wr, max_recv_wr: 0, max_inline_bytes }
+    }
+}
+
+/// What a queue pair is for.
+#[derive(Debug, Clone, Copy)]
+pub struct QpKind {
+    /// Its service.
+    pub transport: Transport,
+    /// The operation an extended QP is to post; none makes a classic QP.
+    pub extended: Option<Op>,
+}
+
+impl QpKind {
+    /// Reliable connection, classic verbs.
+    pub const RC: QpKind = QpKind { transport: Transport::Rc, extended: None };
+}
+
+/// A queue pair.
 pub struct QueuePair {
     ptr: *mut ibv_qp,
+    kind: QpKind,
     granted: QpCaps,
-    // Drop order: `Drop` destroys the QP, then the CQ may go, then the PD.
-    _cq: Arc<CompletionQueue>,
+    // Drop order: `Drop` destroys the QP, then the CQs may go, then the PD.
+    _send_cq: Arc<CompletionQueue>,
+    _recv_cq: Arc<CompletionQueue>,
     pd: Arc<ProtectionDomain>,
 }
 
@@ -32,20 +59,47 @@ pub struct QueuePair {
 unsafe impl Send for QueuePair {}
 
 impl QueuePair {
-    /// `ibv_create_qp`, type RC, one SGE a work request, signaled as each work request says.
+    /// `ibv_create_qp` or `ibv_create_qp_ex`, one SGE a work request, signaled as each work request says.
     pub fn create(
         pd: &Arc<ProtectionDomain>,
-        cq: &Arc<CompletionQueue>,
+        send_cq: &Arc<CompletionQueue>,
+        recv_cq: &Arc<CompletionQueue>,
+        kind: QpKind,
         caps: QpCaps,
     ) -> Result<QueuePair, VerbsError> {
-        // SAFETY: PD and CQ are live, and the QP holds an Arc of each.
-        let (ptr, granted) = unsafe { pd.context().provider().create_qp(pd.as_ptr(), cq.as_ptr(), caps) }
-            .map_err(|source| VerbsError::CreateQp {
-                max_send_wr: caps.max_send_wr,
-                max_inline_bytes: caps.max_inline_bytes,
-                source,
+        let init = QpInit {
+            transport: kind.transport,
+            send_cq: send_cq.as_ptr(),
+            recv_cq: recv_cq.as_ptr(),
+            caps,
+            extended: kind.extended,
+        };
+        // SAFETY: PD and CQs are live, and the QP holds an Arc of each.
+        let (ptr, granted) =
+            unsafe { pd.context().provider().create_qp(pd.as_ptr(), &init) }.map_err(|source| {
+                VerbsError::CreateQp {
+                    max_send_wr: caps.max_send_wr,
+                    max_inline_bytes: caps.max_inline_bytes,
+                    source,
+                }
             })?;
-        Ok(QueuePair { ptr, granted, _cq: Arc::clone(cq), pd: Arc::clone(pd) })
+        Ok(QueuePair {
+            ptr,
+            kind,
+            granted,
+            _send_cq: Arc::clone(send_cq),
+            _recv_cq: Arc::clone(recv_cq),
+            pd: Arc::clone(pd),
+        })
+    }
+
+    /// The raw extended QP, for `ibv_wr_*`; null for a classic one.
+    pub fn as_ex_ptr(&self) -> *mut ibv_qp_ex {
+        match self.kind.extended {
+            None => std::ptr::null_mut(),
+            // SAFETY: the QP is live as long as self, and was created extended.
+            Some(_) => unsafe { self.pd.context().provider().qp_ex(self.ptr) },
+        }
     }
 
     /// What the device granted; may exceed what was asked.

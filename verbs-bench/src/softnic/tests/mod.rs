@@ -13,12 +13,14 @@ use rdma_sys::{
     ibv_wr_opcode::IBV_WR_RDMA_WRITE,
 };
 
+use schema::Transport;
+
 use super::*;
 use crate::{
     placement::Buffer,
     verbs::{
-        Access, CompletionQueue, Connection, Context, MemoryRegion, ProtectionDomain, QpCaps, QueuePair,
-        RemoteQp, WcStatus,
+        Access, CompletionQueue, Connection, Context, CqKind, MemoryRegion, ProtectionDomain, QpCaps, QpKind,
+        QueuePair, RemoteQp, WcStatus,
     },
 };
 
@@ -72,7 +74,7 @@ fn region(pd: &Arc<ProtectionDomain>) -> MemoryRegion {
     MemoryRegion::register(pd, buffer, Access::default()).unwrap()
 }
 
-fn connection(target: &MemoryRegion, qp_num: u32) -> Connection {
+fn connection(target: &MemoryRegion, qp: &QueuePair) -> Connection {
     Connection {
         port_num: 1,
         path_mtu: 4096,
@@ -82,7 +84,11 @@ fn connection(target: &MemoryRegion, qp_num: u32) -> Connection {
         service_level: 0,
         timeout: 14,
         retry_count: 7,
-        remote: RemoteQp { qp_num, psn: 0, lid: 0, gid: [0; 16], soft: target.soft_peer() },
+        transport: Transport::Rc,
+        outstanding_reads: 1,
+        flow_label: 0,
+        pkey_index: 0,
+        remote: RemoteQp { qp_num: qp.qp_num(), psn: 0, lid: 0, gid: [0; 16], soft: target.soft_peer(qp) },
     }
 }
 
@@ -90,7 +96,7 @@ impl Rig {
     fn new(nic: Arc<dyn Provider>, max_send_wr: u32, cq_entries: u32) -> Rig {
         let context = Context::open(nic).unwrap();
         let pd = ProtectionDomain::alloc(&context).unwrap();
-        let cq = CompletionQueue::create(&context, cq_entries).unwrap();
+        let cq = CompletionQueue::create(&context, cq_entries, CqKind::default()).unwrap();
         let (source, target) = (region(&pd), region(&pd));
         let qp = Rig::connected_qp(&pd, &cq, &target, max_send_wr);
         Rig { qp, cq, source, target, pd }
@@ -102,8 +108,8 @@ impl Rig {
         target: &MemoryRegion,
         max_send_wr: u32,
     ) -> QueuePair {
-        let mut qp = QueuePair::create(pd, cq, QpCaps { max_send_wr, max_inline_bytes: 64 }).unwrap();
-        let path = connection(target, qp.qp_num());
+        let mut qp = QueuePair::create(pd, cq, cq, QpKind::RC, QpCaps::sending(max_send_wr, 64)).unwrap();
+        let path = connection(target, &qp);
         qp.to_init(1).unwrap();
         qp.to_rtr(&path).unwrap();
         qp.to_rts(&path).unwrap();

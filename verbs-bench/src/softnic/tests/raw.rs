@@ -124,7 +124,7 @@ fn a_failure_shows_unasked_and_flushes_what_follows() {
 #[test]
 fn a_qp_posts_in_rts_and_flushes_in_error() {
     let mut rig = rig();
-    let fresh = QueuePair::create(&rig.pd, &rig.cq, QpCaps { max_send_wr: 4, max_inline_bytes: 0 }).unwrap();
+    let fresh = QueuePair::create(&rig.pd, &rig.cq, &rig.cq, QpKind::RC, QpCaps::sending(4, 0)).unwrap();
     assert_eq!(post_on(&fresh, &mut [rig.write(1, 0, 8, SIGNALED)]), Err((libc::EINVAL, 0)));
     rig.qp.to_error().unwrap();
     assert_eq!(rig.post(&mut rig.write(2, 0, 8, 0)), 0);
@@ -134,9 +134,8 @@ fn a_qp_posts_in_rts_and_flushes_in_error() {
 #[test]
 fn the_state_machine_is_that_of_rc() {
     let rig = rig();
-    let mut fresh =
-        QueuePair::create(&rig.pd, &rig.cq, QpCaps { max_send_wr: 4, max_inline_bytes: 0 }).unwrap();
-    let path = connection(&rig.target, 1);
+    let mut fresh = QueuePair::create(&rig.pd, &rig.cq, &rig.cq, QpKind::RC, QpCaps::sending(4, 0)).unwrap();
+    let path = connection(&rig.target, &rig.qp);
     let text = fresh.to_rts(&path).unwrap_err().to_string();
     assert!(text.contains("to RTS") && text.contains("Invalid argument"), "{text}");
     assert!(fresh.to_rtr(&path).is_err());
@@ -176,12 +175,15 @@ fn a_destroyed_qp_takes_its_completions_along() {
 fn unfit_sizes_are_refused_as_a_device_would() {
     let rig = rig();
     for caps in [(0, 0), (1 << 17, 0), (8, 1 << 20)] {
-        let caps = QpCaps { max_send_wr: caps.0, max_inline_bytes: caps.1 };
-        let text = QueuePair::create(&rig.pd, &rig.cq, caps).err().expect("refused").to_string();
+        let caps = QpCaps::sending(caps.0, caps.1);
+        let text = QueuePair::create(&rig.pd, &rig.cq, &rig.cq, QpKind::RC, caps)
+            .err()
+            .expect("refused")
+            .to_string();
         assert!(text.contains(&format!("ibv_create_qp({}", caps.max_send_wr)), "{text}");
     }
     let context = rig.pd.context();
-    assert!(CompletionQueue::create(context, 0).is_err());
+    assert!(CompletionQueue::create(context, 0, CqKind::default()).is_err());
     assert!(context.query_port(2).unwrap_err().to_string().contains("ports 1 to 1"));
 }
 

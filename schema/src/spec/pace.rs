@@ -1,0 +1,128 @@
+//! When messages are posted: as fast as completions allow, or by a schedule of their own.
+
+use std::{fmt, str::FromStr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{BitsPerSec, Bytes, Nanos, UnitError};
+
+/// How fast messages shall come, all QPs and threads of one direction together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Rate {
+    /// So many messages a second.
+    MessagesPerSec(u64),
+    /// So many payload bits a second.
+    BitsPerSec(BitsPerSec),
+}
+
+/// The gaps of a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// All the same.
+    #[default]
+    Fixed,
+    /// Exponential, as independent sources make them; drawn from the seed.
+    Poisson,
+}
+
+/// When messages are posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Pace {
+    /// As soon as the window has room: a stall delays what would have come meanwhile, and one sample shows it.
+    #[default]
+    Closed,
+    /// By a schedule. Latency counts from the intended time, so a stall shows in every message it delayed.
+    Open {
+        /// How fast.
+        rate: Rate,
+        /// With what gaps.
+        arrivals: Arrivals,
+        /// Of the gaps.
+        seed: u64,
+    },
+    /// By the fastest schedule whose p99 latency stays within a bound, searched for before the point is measured.
+    Search {
+        /// The bound.
+        p99_at_most_ns: Nanos,
+        /// With what gaps.
+        arrivals: Arrivals,
+        /// Of the gaps.
+        seed: u64,
+    },
+}
+
+impl Rate {
+    /// Messages a second at this message size.
+    pub fn messages_per_sec(self, msg_bytes: Bytes) -> f64 {
+        match self {
+            Rate::MessagesPerSec(messages) => messages as f64,
+            Rate::BitsPerSec(bits) => bits.get() as f64 / (msg_bytes.get() as f64 * 8.0),
+        }
+    }
+}
+
+impl FromStr for Rate {
+    type Err = UnitError;
+
+    /// `250000/s`, `250k/s`, `2M/s` (messages, decimal) or `10Gbps` (payload bits).
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let text = text.trim();
+        let Some(messages) = text.strip_suffix("/s") else {
+            return text.parse().map(Rate::BitsPerSec).map_err(|UnitError(reason)| {
+                UnitError(format!("{reason}; for messages a second write `{text}/s`, e.g. `250k/s`"))
+            });
+        };
+        let (number, factor) = match messages.strip_suffix(['k', 'M']) {
+            Some(number) if messages.ends_with('k') => (number, 1_000),
+            Some(number) => (number, 1_000_000),
+            None => (messages, 1),
+        };
+        crate::units::scale_decimal(number, factor).map(Rate::MessagesPerSec).ok_or_else(|| {
+            UnitError(format!("rate `{text}`: write messages a second as `250000/s`, `250k/s` or `2M/s`"))
+        })
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rate::BitsPerSec(bits) => bits.fmt(f),
+            Rate::MessagesPerSec(messages) if messages.is_multiple_of(1_000_000) && *messages > 0 => {
+                f.pad(&format!("{}M/s", messages / 1_000_000))
+            }
+            Rate::MessagesPerSec(messages) if messages.is_multiple_of(1_000) && *messages > 0 => {
+                f.pad(&format!("{}k/s", messages / 1_000))
+            }
+            Rate::MessagesPerSec(messages) => f.pad(&format!("{messages}/s")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_read_back_as_they_are_written() {
+        for (text, rate) in [
+            ("250000/s", Rate::MessagesPerSec(250_000)),
+            ("1.5M/s", Rate::MessagesPerSec(1_500_000)),
+            ("7/s", Rate::MessagesPerSec(7)),
+            ("10Gbps", Rate::BitsPerSec(BitsPerSec(10_000_000_000))),
+        ] {
+            assert_eq!(text.parse(), Ok(rate));
+            assert_eq!(rate.to_string().parse(), Ok(rate));
+        }
+        assert!("250".parse::<Rate>().unwrap_err().0.contains("250/s"));
+        assert!("x/s".parse::<Rate>().is_err());
+    }
+
+    #[test]
+    fn bits_become_messages_by_the_size() {
+        assert_eq!(Rate::BitsPerSec(BitsPerSec(8_000)).messages_per_sec(Bytes(100)), 10.0);
+    }
+}
