@@ -3,6 +3,7 @@
 //! allocation, division, system call, lock or formatting, except in the `#[cold]` functions it leaves for.
 
 pub mod bandwidth;
+pub mod idle;
 pub mod job;
 pub mod lane;
 pub mod latency;

@@ -17,6 +17,16 @@ pub(super) fn post(errno: i32, watch: &Watch<'_>) -> Halt {
         .into()
 }
 
+/// A thread could not sleep on its completion channel.
+#[cold]
+#[inline(never)]
+pub(super) fn wait(error: &io::Error, watch: &Watch<'_>) -> Halt {
+    let (stage, side) = watch.place();
+    Fault::new(stage, side, format!("waiting for a completion event: {error}"))
+        .advise("use --wait poll if the device or its driver has no working completion events")
+        .into()
+}
+
 /// The completion queue could not be polled.
 #[cold]
 #[inline(never)]
