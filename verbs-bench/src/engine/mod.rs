@@ -9,6 +9,7 @@ pub mod lane;
 pub mod latency;
 pub mod layout;
 pub mod pattern;
+pub mod receiver;
 pub mod recorder;
 mod trouble;
 pub mod watch;

@@ -55,6 +55,11 @@ impl<'a> Watch<'a> {
         (self.stage, self.side)
     }
 
+    /// Whether so much time lies between two ticks.
+    pub fn has_passed(&self, since: u64, now: u64, time: Nanos) -> bool {
+        self.scale.ns(now.saturating_sub(since)) >= time.get()
+    }
+
     /// Nothing has moved since `since`: is the peer still there, and is there still time?
     #[cold]
     #[inline(never)]
