@@ -65,6 +65,34 @@ impl Rate {
     }
 }
 
+impl Pace {
+    /// Reads the bound of a search, `p99=50us`, as flags and scenarios write it.
+    pub fn parse_bound(text: &str) -> Result<Nanos, UnitError> {
+        let bound = text.trim().strip_prefix("p99=").and_then(|time| time.parse().ok());
+        bound.ok_or_else(|| UnitError(format!("bound `{text}`: write p99=TIME, such as p99=50us")))
+    }
+}
+
+impl fmt::Display for Pace {
+    /// In one line, as plans and tables show it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gaps = |arrivals: &Arrivals, seed: &u64| match arrivals {
+            Arrivals::Fixed => "fixed gaps".to_owned(),
+            Arrivals::Poisson => format!("Poisson arrivals, seed {seed}"),
+        };
+        match self {
+            Pace::Closed => f.pad("closed loop"),
+            Pace::Open { rate, arrivals, seed } => {
+                f.pad(&format!("open loop at {rate}, {}", gaps(arrivals, seed)))
+            }
+            Pace::Search { p99_at_most_ns, arrivals, seed } => f.pad(&format!(
+                "highest rate with a p99 of at most {p99_at_most_ns}, {}",
+                gaps(arrivals, seed)
+            )),
+        }
+    }
+}
+
 impl FromStr for Rate {
     type Err = UnitError;
 
@@ -119,6 +147,16 @@ mod tests {
         }
         assert!("250".parse::<Rate>().unwrap_err().0.contains("250/s"));
         assert!("x/s".parse::<Rate>().is_err());
+    }
+
+    #[test]
+    fn a_pace_is_said_in_one_line() {
+        let p99_at_most_ns = Pace::parse_bound("p99=50us").unwrap();
+        let search = Pace::Search { p99_at_most_ns, arrivals: Arrivals::Poisson, seed: 7 };
+        assert_eq!(search.to_string(), "highest rate with a p99 of at most 50us, Poisson arrivals, seed 7");
+        for unclear in ["50us", "p99<=50us", "p99=50", "p50=1us"] {
+            assert!(Pace::parse_bound(unclear).unwrap_err().0.contains("p99=50us"), "{unclear}");
+        }
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The command line: one file a subcommand. Turns flags into a RunSpec and a RunRecord into text; measures nothing.
 
 mod devices;
+mod flags;
 mod run;
 mod serve;
 mod table;
+mod target;
 
 use clap::{Parser, Subcommand};
 
