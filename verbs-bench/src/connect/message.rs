@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{fault::Fault, verbs::RemoteQp};
 
 /// Version of this conversation; both sides must have the same.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// First words of both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,8 +38,12 @@ pub struct Party {
     pub gid: Option<[u8; 16]>,
     /// Boot id of its kernel: equal means the same host.
     pub boot_id: Option<String>,
-    /// The CPU its polling thread is pinned to.
-    pub cpu: Option<u32>,
+    /// The CPUs its polling threads are pinned to.
+    pub cpus: Vec<u32>,
+    /// Reads and atomics of a peer that one of its QPs answers at once.
+    pub max_qp_rd_atom: u8,
+    /// Reads and atomics that one of its QPs can have outstanding.
+    pub max_qp_init_rd_atom: u8,
 }
 
 /// The registered region; where messages lie in it both sides know from the plan.
@@ -60,7 +64,9 @@ pub struct Offer {
     pub party: Party,
     /// Path MTU in bytes that both sides shall use.
     pub path_mtu: u32,
-    /// One per QP, in order: QP i talks to QP i.
+    /// Reads and atomics outstanding per QP that both sides shall use; 0 where there are none.
+    pub outstanding_reads: u8,
+    /// One per QP, in order: thread by thread: QP i talks to QP i.
     pub qps: Vec<RemoteQp>,
     /// Its memory.
     pub region: Region,

@@ -2,31 +2,28 @@
 
 use std::sync::Arc;
 
-use schema::{Bytes, Fabric, RunSpec, Test, record::Granted};
+use schema::{Bytes, Fabric, RunSpec, Side, record::Granted};
 
+use super::queues::Queues;
 use crate::{
     connect::{Offer, Party, Region},
     engine::{
         bandwidth::Bandwidth,
+        job::{Job, Memory},
         lane::{Addresses, Lane, Load},
-        latency::{OUTSTANDING, PingPong},
+        latency::PingPong,
         layout::Layout,
     },
     placement::Buffer,
     softnic::SoftNic,
-    verbs::{
-        Access, CompletionQueue, Connection, Context, CqKind, MemoryRegion, ProtectionDomain, QpCaps, QpKind,
-        QueuePair, RemoteQp, VerbsError,
-    },
+    verbs::{Access, Context, MemoryRegion, ProtectionDomain, VerbsError},
 };
 
-/// One side's verbs objects. Fields drop from top to bottom: QPs, then their CQ, then the memory.
+/// One side's verbs objects. Fields drop from top to bottom: the threads' queues, then the memory.
 pub struct Endpoint {
-    qps: Vec<QueuePair>,
-    cq: Arc<CompletionQueue>,
+    threads: Vec<Queues>,
     region: MemoryRegion,
     layout: Layout,
-    psns: Vec<u32>,
 }
 
 /// What a connection needs beside the far end.
@@ -42,6 +39,8 @@ pub struct Path {
     pub gid: [u8; 16],
     /// Our LID; 0 on Ethernet.
     pub lid: u16,
+    /// Reads and atomics outstanding per QP, agreed; 0 where there are none.
+    pub outstanding_reads: u8,
 }
 
 /// Why an endpoint could not be made.
@@ -56,10 +55,11 @@ pub enum EndpointError {
 }
 
 impl Endpoint {
-    /// Allocates and registers the buffers on `node`, creates CQ and QPs, moves the QPs to INIT.
+    /// Allocates and registers the buffers on `node`, creates each thread's queues, moves the QPs to INIT.
     pub fn build(
         context: &Arc<Context>,
         spec: &RunSpec,
+        side: Side,
         port_num: u8,
         node: Option<u32>,
     ) -> Result<Self, EndpointError> {
@@ -69,39 +69,19 @@ impl Endpoint {
             Fabric::Verbs => Buffer::anonymous(bytes, node)?,
             Fabric::Soft => Buffer::memfd(bytes, node)?,
         };
-        // Completions of the latency test are reaped off the critical path, so more than tx_depth may be outstanding.
-        let max_send_wr = match spec.test {
-            Test::Bandwidth => spec.tx_depth,
-            Test::Latency => spec.tx_depth.max(OUTSTANDING as u32),
-        };
         let pd = ProtectionDomain::alloc(context)?;
-        // Both tests may be polled in memory by the peer; relaxed ordering could let the last byte land first.
-        let region = MemoryRegion::register(&pd, buffer, Access { relaxed_ordering: false })?;
-        let cq = CompletionQueue::create(context, max_send_wr * spec.qp_count, CqKind::default())?;
-        let caps = QpCaps::sending(max_send_wr, spec.max_inline_bytes);
-        let mut qps = Vec::with_capacity(spec.qp_count as usize);
-        for _ in 0..spec.qp_count {
-            let mut qp = QueuePair::create(&pd, &cq, &cq, QpKind::RC, caps)?;
-            qp.to_init(port_num)?;
-            qps.push(qp);
-        }
-        let psns = qps.iter().map(|_| rand::random::<u32>() & 0x00ff_ffff).collect();
-        Ok(Endpoint { qps, cq, region, layout, psns })
+        let region = MemoryRegion::register(&pd, buffer, Access { relaxed_ordering: spec.relaxed_ordering })?;
+        let threads = (0..spec.threads).map(|_| Queues::create(context, &pd, spec, side, port_num));
+        Ok(Endpoint { threads: threads.collect::<Result<_, _>>()?, region, layout })
     }
 
     /// What the peer must know.
     pub fn offer(&self, party: Party, path: &Path) -> Offer {
-        let qps = self.qps.iter().zip(&self.psns).map(|(qp, psn)| RemoteQp {
-            qp_num: qp.qp_num(),
-            psn: *psn,
-            lid: path.lid,
-            gid: path.gid,
-            soft: self.region.soft_peer(qp),
-        });
         Offer {
             party,
             path_mtu: path.path_mtu,
-            qps: qps.collect(),
+            outstanding_reads: path.outstanding_reads,
+            qps: self.threads.iter().flat_map(|queues| queues.offer(&self.region, path)).collect(),
             region: Region {
                 addr: self.region.addr(),
                 len: self.layout.region_bytes(),
@@ -112,43 +92,42 @@ impl Endpoint {
 
     /// Moves every QP to RTR and RTS against the peer's.
     pub fn connect(&mut self, spec: &RunSpec, path: &Path, peer: &Offer) -> Result<(), VerbsError> {
-        for ((qp, psn), remote) in self.qps.iter_mut().zip(&self.psns).zip(&peer.qps) {
-            let connection = Connection {
-                port_num: path.port_num,
-                path_mtu: path.path_mtu,
-                local_psn: *psn,
-                gid_index: path.gid_index,
-                traffic_class: spec.traffic_class,
-                service_level: spec.service_level,
-                timeout: spec.qp_timeout,
-                retry_count: spec.retry_count,
-                transport: spec.transport,
-                outstanding_reads: spec.outstanding_reads.unwrap_or(1),
-                flow_label: spec.flow_label,
-                pkey_index: spec.pkey_index,
-                remote: remote.clone(),
-            };
-            qp.to_rtr(&connection)?;
-            qp.to_rts(&connection)?;
-        }
-        Ok(())
+        let peers = peer.qps.chunks(spec.qp_count as usize);
+        self.threads.iter_mut().zip(peers).try_for_each(|(queues, peers)| queues.connect(spec, path, peers))
     }
 
     /// What the device granted.
-    pub fn granted(&self, spec: &RunSpec, path_mtu: u32) -> Granted {
-        let caps = self.qps[0].granted();
+    pub fn granted(&self, spec: &RunSpec, path: &Path) -> Granted {
+        let caps = self.threads[0].granted();
         Granted {
-            path_mtu,
+            path_mtu: path.path_mtu,
             max_send_wr: caps.max_send_wr,
             max_inline_bytes: caps.max_inline_bytes,
-            cq_entries: self.cq.entries(),
+            cq_entries: self.threads[0].cq_entries(),
             max_recv_wr: caps.max_recv_wr,
             transport: Some(spec.transport),
             post_api: Some(spec.post_api),
-            outstanding_reads: None,
-            thread_domains: false,
+            outstanding_reads: spec.op.fetches().then_some(path.outstanding_reads),
+            thread_domains: self.threads[0].own_domain(),
             slots_per_qp: self.layout.slots as u32,
             working_set_bytes: Bytes(self.layout.half_bytes()),
+        }
+    }
+
+    /// What the loop of one thread works on, for one message size. The endpoint must outlive every loop made of it, and
+    /// only one thread may use the job at a time.
+    pub fn job<'a>(&self, thread: usize, spec: &'a RunSpec, msg_bytes: Bytes, peer: &Region) -> Job<'a> {
+        let queues = &self.threads[thread];
+        Job {
+            spec,
+            // RunSpec::faults refuses sizes above 2^31.
+            msg_bytes: msg_bytes.get() as u32,
+            qps: queues.job_qps(thread as u32 * spec.qp_count),
+            send_cq: queues.job_send_cq(),
+            recv_cq: queues.job_recv_cq(),
+            layout: self.layout,
+            local: Memory { addr: self.region.addr(), key: self.region.lkey() },
+            remote: Memory { addr: peer.addr, key: peer.rkey },
         }
     }
 
@@ -182,42 +161,47 @@ impl Endpoint {
         }
     }
 
-    fn addresses(&self, peer: &Region) -> Addresses {
-        Addresses { source: self.region.addr(), lkey: self.region.lkey(), target: peer.addr, rkey: peer.rkey }
-    }
-
-    fn load(&self, spec: &RunSpec, msg_bytes: Bytes) -> Load {
-        Load {
-            // RunSpec::faults refuses sizes above 2^31.
-            msg_bytes: msg_bytes.get() as u32,
-            inline: msg_bytes.get() <= u64::from(spec.max_inline_bytes),
-            tx_depth: spec.tx_depth,
-            post_list: spec.post_list,
-            signal_interval: spec.signal_interval,
-        }
-    }
-
-    /// The bandwidth loop of this endpoint for one message size.
+    /// The bandwidth loop of one thread for one message size.
     pub fn bandwidth(&self, spec: &RunSpec, msg_bytes: Bytes, peer: &Region) -> Bandwidth {
-        let load = self.load(spec, msg_bytes);
-        let addresses = self.addresses(peer);
-        let lanes = self.qps.iter().enumerate().map(|(index, qp)| {
+        let job = self.job(0, spec, msg_bytes, peer);
+        let (load, addresses) = (load(&job), addresses(&job));
+        let lanes = job.qps.iter().map(|qp| {
             // SAFETY: the QP is in RTS and lives in self, as does the memory; callers drop the loop before self.
-            unsafe { Lane::new(qp.as_ptr(), index as u32, &load, &self.layout, &addresses) }
+            unsafe { Lane::new(qp.qp, qp.index, &load, &self.layout, &addresses) }
         });
         // SAFETY: the CQ is the one every QP was created with.
-        unsafe { Bandwidth::new(lanes.collect(), self.cq.as_ptr(), spec) }
+        unsafe { Bandwidth::new(lanes.collect(), job.send_cq.cq, spec) }
     }
 
     /// The ping-pong of this endpoint for one message size.
     pub fn ping_pong(&self, spec: &RunSpec, msg_bytes: Bytes, peer: &Region) -> PingPong {
-        let load = self.load(spec, msg_bytes);
-        let addresses = self.addresses(peer);
+        let job = self.job(0, spec, msg_bytes, peer);
         let own_region = self.region.buffer().as_ptr();
         // SAFETY: QP, CQ and memory live in self; callers drop the ping-pong before self.
         unsafe {
-            PingPong::new(self.qps[0].as_ptr(), self.cq.as_ptr(), &load, &self.layout, &addresses, own_region)
+            PingPong::new(
+                job.qps[0].qp,
+                job.send_cq.cq,
+                &load(&job),
+                &self.layout,
+                &addresses(&job),
+                own_region,
+            )
         }
+    }
+}
+
+fn addresses(job: &Job<'_>) -> Addresses {
+    Addresses { source: job.local.addr, lkey: job.local.key, target: job.remote.addr, rkey: job.remote.key }
+}
+
+fn load(job: &Job<'_>) -> Load {
+    Load {
+        msg_bytes: job.msg_bytes,
+        inline: job.is_inline(),
+        tx_depth: job.spec.tx_depth,
+        post_list: job.spec.post_list,
+        signal_interval: job.spec.signal_interval,
     }
 }
 
@@ -225,15 +209,19 @@ impl Endpoint {
 /// on without a peer.
 pub fn loopback(spec: &RunSpec) -> Result<(Endpoint, Region), EndpointError> {
     let context = Context::open(SoftNic::new(None, None))?;
-    let mut endpoint = Endpoint::build(&context, spec, 1, None)?;
-    let path = Path { port_num: 1, path_mtu: 4096, gid_index: None, gid: [0; 16], lid: 0 };
+    // It talks to itself, so it receives what it sends.
+    let mut endpoint = Endpoint::build(&context, spec, Side::Responder, 1, None)?;
+    let outstanding_reads = spec.outstanding_reads.unwrap_or(u8::from(spec.op.fetches()) * 16);
+    let path = Path { port_num: 1, path_mtu: 4096, gid_index: None, gid: [0; 16], lid: 0, outstanding_reads };
     let party = Party {
         fabric: Fabric::Soft,
         link_layer: "Soft".into(),
         active_mtu: path.path_mtu,
         gid: None,
         boot_id: None,
-        cpu: None,
+        cpus: Vec::new(),
+        max_qp_rd_atom: 16,
+        max_qp_init_rd_atom: 16,
     };
     let offer = endpoint.offer(party, &path);
     endpoint.connect(spec, &path, &offer)?;
@@ -243,7 +231,7 @@ pub fn loopback(spec: &RunSpec) -> Result<(Endpoint, Region), EndpointError> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use schema::{Nanos, Side, Stage, Stop};
+    use schema::{Nanos, Stage, Stop, Test};
 
     use super::*;
     use crate::{

@@ -3,9 +3,11 @@
 //! `requester` and `responder` are the two lines; `station` is what both have (a device, a place, a clock), `endpoint` what
 //! they connect, `preflight` what is refused before anything is created, `local` the responder that `run` starts itself.
 
+mod agree;
 pub mod endpoint;
 pub mod local;
 pub mod preflight;
+pub mod queues;
 pub mod requester;
 pub mod responder;
 pub mod station;

@@ -125,10 +125,11 @@ impl Run<'_> {
         preflight::path_mtu(offer.path_mtu, self.station.port()).at(Stage::Preflight, SIDE)?;
         let mut endpoint = self.station.build(self.spec, &place)?;
         self.station.connect(&mut endpoint, self.spec, &offer)?;
-        let ours = endpoint.offer(party, &self.station.path(offer.path_mtu));
+        let path = self.station.path(offer.path_mtu, offer.outstanding_reads);
+        let ours = endpoint.offer(party, &path);
         self.send(&Message::Offer(Box::new(ours)), Stage::Connect)?;
         self.expect("connected", SETUP_TIMEOUT, Stage::Connect)?;
-        self.record.granted = Some(endpoint.granted(self.spec, offer.path_mtu));
+        self.record.granted = Some(endpoint.granted(self.spec, &path));
         let mut cpus_seen = Vec::new();
         let measured = self.measure_all(&mut endpoint, &offer, &place, &mut cpus_seen);
         let collected = measured.and_then(|()| self.collect());

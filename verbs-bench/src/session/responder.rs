@@ -13,6 +13,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use schema::{Fabric, Nanos, RunSpec, Side, SideSpec, Stage, Stop, Test};
 
 use super::{
+    agree,
     endpoint::Endpoint,
     preflight,
     station::{Placement, Station},
@@ -133,10 +134,12 @@ impl Session {
         let path_mtu = self.spec.path_mtu.unwrap_or_else(|| peer.active_mtu.min(station.port().active_mtu));
         preflight::path_mtu(path_mtu, station.port()).map_err(refused)?;
         let same_host = station.boot_id().is_some() && station.boot_id() == peer.boot_id;
-        let avoid: Vec<u32> = peer.cpu.filter(|_| same_host).into_iter().collect();
-        let place = station.place(&avoid)?;
+        let outstanding_reads =
+            agree::outstanding_reads(&self.spec, peer, &station.party(None)).map_err(refused)?;
+        let avoid: &[u32] = if same_host { &peer.cpus } else { &[] };
+        let place = station.place(avoid)?;
         let mut endpoint = station.build(&self.spec, &place)?;
-        let offer = endpoint.offer(station.party(place.cpu()), &station.path(path_mtu));
+        let offer = endpoint.offer(station.party(place.cpu()), &station.path(path_mtu, outstanding_reads));
         self.send(&Message::Offer(Box::new(offer)), Stage::Setup)?;
         let theirs = match self.receive("the requester's offer", Stage::Connect)? {
             Message::Offer(offer) => *offer,

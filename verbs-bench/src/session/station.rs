@@ -141,7 +141,9 @@ impl Station {
             active_mtu: self.port.active_mtu,
             gid: self.gid.as_ref().map(|(entry, _)| entry.gid),
             boot_id: self.boot_id(),
-            cpu,
+            cpus: cpu.into_iter().collect(),
+            max_qp_rd_atom: self.device.max_qp_rd_atom,
+            max_qp_init_rd_atom: self.device.max_qp_init_rd_atom,
         }
     }
 
@@ -160,8 +162,8 @@ impl Station {
         &self.port
     }
 
-    /// The path at an agreed MTU.
-    pub fn path(&self, path_mtu: u32) -> Path {
+    /// The path at an agreed MTU and with the agreed outstanding reads.
+    pub fn path(&self, path_mtu: u32, outstanding_reads: u8) -> Path {
         let gid = self.gid.as_ref().map(|(entry, _)| entry);
         Path {
             port_num: self.asked.port_num,
@@ -169,24 +171,27 @@ impl Station {
             gid_index: gid.and_then(|entry| u8::try_from(entry.index).ok()),
             gid: gid.map_or([0; 16], |entry| entry.gid),
             lid: self.port.lid,
+            outstanding_reads,
         }
     }
 
     /// Makes memory, CQ and QPs.
     pub fn build(&self, spec: &RunSpec, placement: &Placement) -> Result<Endpoint, Fault> {
-        Endpoint::build(&self.context, spec, self.asked.port_num, placement.node())
+        Endpoint::build(&self.context, spec, self.side, self.asked.port_num, placement.node())
             .at(Stage::Setup, self.side)
     }
 
     /// Connects to what the peer offers.
     pub fn connect(&self, endpoint: &mut Endpoint, spec: &RunSpec, peer: &Offer) -> Result<(), Fault> {
-        if peer.qps.len() != spec.qp_count as usize || peer.region.len < endpoint.layout().region_bytes() {
+        if peer.qps.len() != spec.total_qps() as usize || peer.region.len < endpoint.layout().region_bytes() {
             let cause = format!("the peer offers {} QPs and {} bytes", peer.qps.len(), peer.region.len);
             return Err(
                 Fault::new(Stage::Connect, self.side, cause).advise("use the same release on both sides")
             );
         }
-        endpoint.connect(spec, &self.path(peer.path_mtu), peer).at(Stage::Connect, self.side)
+        endpoint
+            .connect(spec, &self.path(peer.path_mtu, peer.outstanding_reads), peer)
+            .at(Stage::Connect, self.side)
     }
 
     /// This side's half of the record, with what only shows at the end: residency, switches, noise, drift.

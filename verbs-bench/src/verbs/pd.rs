@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use rdma_sys::ibv_pd;
+use rdma_sys::{ibv_pd, ibv_td};
 
 use super::{Context, VerbsError, error::log_destroy};
 
 /// A protection domain of an open device.
 pub struct ProtectionDomain {
     ptr: *mut ibv_pd,
+    /// Of a thread's own domain: its `ibv_td`, and the PD it is a view of.
+    thread: Option<(*mut ibv_td, Arc<ProtectionDomain>)>,
     context: Arc<Context>,
 }
 
@@ -23,7 +25,20 @@ impl ProtectionDomain {
         // SAFETY: the context is open as long as the Arc lives.
         let ptr = unsafe { context.provider().alloc_pd(context.as_ptr()) }
             .map_err(|source| VerbsError::AllocPd { device: context.device_name(), source })?;
-        Ok(Arc::new(ProtectionDomain { ptr, context: Arc::clone(context) }))
+        Ok(Arc::new(ProtectionDomain { ptr, thread: None, context: Arc::clone(context) }))
+    }
+
+    /// `ibv_alloc_td` and `ibv_alloc_parent_domain`: a view of `parent` for the QPs of one thread, with a doorbell of
+    /// their own; none where the device has no such thing. Memory is registered with the parent.
+    pub fn for_thread(parent: &Arc<ProtectionDomain>) -> Result<Option<Arc<ProtectionDomain>>, VerbsError> {
+        let context = &parent.context;
+        // SAFETY: the parent is live, and the domain holds an Arc of it.
+        let made = unsafe { context.provider().alloc_thread_domain(parent.ptr) }
+            .map_err(|source| VerbsError::AllocPd { device: context.device_name(), source })?;
+        Ok(made.map(|(ptr, td)| {
+            let thread = Some((td, Arc::clone(parent)));
+            Arc::new(ProtectionDomain { ptr, thread, context: Arc::clone(context) })
+        }))
     }
 
     /// The device it belongs to.
@@ -39,7 +54,13 @@ impl ProtectionDomain {
 
 impl Drop for ProtectionDomain {
     fn drop(&mut self) {
-        // SAFETY: MRs and QPs hold an Arc of self, so nothing stands on the PD any more.
-        log_destroy("ibv_dealloc_pd", unsafe { self.context.provider().dealloc_pd(self.ptr) });
+        let provider = self.context.provider();
+        // SAFETY: MRs and QPs hold an Arc of self, so nothing stands on the PD any more; a view's parent is dropped after.
+        let freed = match &self.thread {
+            None => unsafe { provider.dealloc_pd(self.ptr) },
+            // SAFETY: as above.
+            Some((td, _)) => unsafe { provider.dealloc_thread_domain(self.ptr, *td) },
+        };
+        log_destroy("ibv_dealloc_pd", freed);
     }
 }
