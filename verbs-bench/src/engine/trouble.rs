@@ -59,7 +59,7 @@ pub(super) fn completion(wc: &ibv_wc, watch: &Watch<'_>) -> Halt {
         status.meaning(),
         wc.vendor_err
     );
-    let causes = status.advice();
+    let causes = status.causes(wc.vendor_err);
     let advice = if causes.is_empty() {
         String::new()
     } else {

@@ -70,7 +70,7 @@ impl Endpoint {
             Fabric::Soft => Buffer::memfd(bytes, node)?,
         };
         let pd = ProtectionDomain::alloc(context)?;
-        let region = MemoryRegion::register(&pd, buffer, Access { relaxed_ordering: spec.relaxed_ordering })?;
+        let region = MemoryRegion::register(&pd, buffer, Access::of(spec))?;
         let threads = (0..spec.threads).map(|_| Queues::create(context, &pd, spec, side, port_num));
         Ok(Endpoint { threads: threads.collect::<Result<_, _>>()?, region, layout })
     }

@@ -14,12 +14,9 @@ use crate::{
     },
     verbs::{
         AddressHandle, CompletionChannel, CompletionQueue, Connection, Context, CqKind, MemoryRegion,
-        ProtectionDomain, QpCaps, QpKind, QueuePair, RemoteQp, VerbsError,
+        ProtectionDomain, QKEY, QpCaps, QpKind, QueuePair, RemoteQp, VerbsError,
     },
 };
-
-/// Queue key of our datagram QPs.
-const QKEY: u32 = 0x1111_1111;
 
 /// One thread's verbs objects. Fields drop from top to bottom: QPs, what their work requests name, then their CQs.
 pub struct Queues {
@@ -91,7 +88,7 @@ impl Queues {
         for _ in 0..spec.qp_count {
             let mut qp =
                 QueuePair::create(&home, &send_cq, recv_cq.as_ref().unwrap_or(&send_cq), kind, caps)?;
-            qp.to_init(port_num)?;
+            qp.to_init(port_num, spec.pkey_index, spec.op)?;
             qps.push(qp);
         }
         let psns = qps.iter().map(|_| rand::random::<u32>() & 0x00ff_ffff).collect();

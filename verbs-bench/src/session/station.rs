@@ -4,7 +4,7 @@ use std::{net::IpAddr, sync::Arc};
 
 use host::Sysroot;
 use schema::{
-    Fabric, HostFacts, Nanos, RunSpec, Side, SideRecord, SideSpec, Stage,
+    Fabric, HostFacts, Nanos, PostApi, RunSpec, Side, SideRecord, SideSpec, Stage,
     record::{DeviceRecord, GidRecord, NoiseFloor, PlacementRecord, Versions},
 };
 
@@ -90,7 +90,11 @@ impl Station {
         let refused = |error: String| Fault::new(Stage::Preflight, side, error);
         let context =
             provider(side, &asked.device, spec).and_then(Context::open).at(Stage::Preflight, side)?;
-        let device = context.query_device().at(Stage::Preflight, side)?;
+        let device = match spec.post_api {
+            PostApi::Classic => context.query_device(),
+            PostApi::Extended => context.query_device_extended(),
+        }
+        .at(Stage::Preflight, side)?;
         let port = context.active_port(asked.port_num).at(Stage::Preflight, side)?;
         preflight::device_side(spec, &device, &port).map_err(refused)?;
         Ok(Station {

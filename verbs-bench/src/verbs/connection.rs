@@ -3,10 +3,10 @@
 use std::{fmt, net::Ipv6Addr};
 
 use rdma_sys::{ibv_ah_attr, ibv_qp_attr, ibv_qp_attr_mask as bits, ibv_qp_state};
-use schema::Transport;
+use schema::{Op, Transport};
 use serde::{Deserialize, Serialize};
 
-use super::{VerbsError, port::mtu_code};
+use super::{Access, VerbsError, port::mtu_code};
 use crate::softnic::SoftPeer;
 
 /// The far end of a connection; it travels in the handshake.
@@ -46,11 +46,11 @@ pub struct Connection {
     pub retry_count: u8,
     /// Service of the QPs.
     pub transport: Transport,
-    /// Reads and atomics outstanding, both ways.
+    /// Reads and atomics outstanding, both ways; RC only.
     pub outstanding_reads: u8,
     /// GRH flow label, 20 bits.
     pub flow_label: u32,
-    /// Index in the partition key table.
+    /// Index in the partition key table, as given to INIT.
     pub pkey_index: u16,
     /// The far end.
     pub remote: RemoteQp,
@@ -58,6 +58,9 @@ pub struct Connection {
 
 /// Attributes and the mask that says which are filled.
 pub(super) type AttrMask = (ibv_qp_attr, bits);
+
+/// The queue key of our datagram QPs. Its highest bit is clear: with it set, the device would take the sender's own key.
+pub const QKEY: u32 = 0x1111_1111;
 
 /// The RNR timer code for 0.64 ms: how long a sender waits that met no posted receive.
 const MIN_RNR_TIMER: u8 = 12;
@@ -71,13 +74,18 @@ fn zeroed(state: ibv_qp_state::Type) -> ibv_qp_attr {
     attr
 }
 
-/// To INIT: the port, and remote write.
-pub(super) fn init_attr(port_num: u8) -> AttrMask {
+/// To INIT: the port, the partition, and what the peer may do; a datagram QP has a queue key instead of rights.
+pub(super) fn init_attr(transport: Transport, port_num: u8, pkey_index: u16, op: Op) -> AttrMask {
     let mut attr = zeroed(ibv_qp_state::IBV_QPS_INIT);
     attr.port_num = port_num;
-    attr.qp_access_flags = super::Access::default().flags();
-    let mask = bits::IBV_QP_STATE | bits::IBV_QP_PKEY_INDEX | bits::IBV_QP_PORT | bits::IBV_QP_ACCESS_FLAGS;
-    (attr, mask)
+    attr.pkey_index = pkey_index;
+    attr.qp_access_flags = Access::for_op(op).qp_flags(transport);
+    attr.qkey = QKEY;
+    let rights = match transport {
+        Transport::Rc | Transport::Uc => bits::IBV_QP_ACCESS_FLAGS,
+        Transport::Ud => bits::IBV_QP_QKEY,
+    };
+    (attr, bits::IBV_QP_STATE | bits::IBV_QP_PKEY_INDEX | bits::IBV_QP_PORT | rights)
 }
 
 /// To ERR.
@@ -104,7 +112,7 @@ impl Connection {
         attr
     }
 
-    /// To RTR: the path and the far end.
+    /// To RTR: the path and the far end, as far as the transport has them.
     pub(super) fn rtr_attr(&self) -> Result<AttrMask, VerbsError> {
         let mut attr = zeroed(ibv_qp_state::IBV_QPS_RTR);
         attr.path_mtu = mtu_code(self.path_mtu).ok_or(VerbsError::PathMtu { path_mtu: self.path_mtu })?;
@@ -113,17 +121,18 @@ impl Connection {
         attr.max_dest_rd_atomic = self.outstanding_reads;
         attr.min_rnr_timer = MIN_RNR_TIMER;
         attr.ah_attr = self.ah_attr();
-        let mask = bits::IBV_QP_STATE
-            | bits::IBV_QP_AV
-            | bits::IBV_QP_PATH_MTU
-            | bits::IBV_QP_DEST_QPN
-            | bits::IBV_QP_RQ_PSN
-            | bits::IBV_QP_MAX_DEST_RD_ATOMIC
-            | bits::IBV_QP_MIN_RNR_TIMER;
+        let path = bits::IBV_QP_AV | bits::IBV_QP_PATH_MTU | bits::IBV_QP_DEST_QPN | bits::IBV_QP_RQ_PSN;
+        let mask = match self.transport {
+            Transport::Rc => {
+                bits::IBV_QP_STATE | path | bits::IBV_QP_MAX_DEST_RD_ATOMIC | bits::IBV_QP_MIN_RNR_TIMER
+            }
+            Transport::Uc => bits::IBV_QP_STATE | path,
+            Transport::Ud => bits::IBV_QP_STATE,
+        };
         Ok((attr, mask))
     }
 
-    /// To RTS: our sequence number and how long to try.
+    /// To RTS: our sequence number and, where there are acknowledgements, how long to wait for them.
     pub(super) fn rts_attr(&self) -> AttrMask {
         let mut attr = zeroed(ibv_qp_state::IBV_QPS_RTS);
         attr.sq_psn = self.local_psn;
@@ -131,35 +140,54 @@ impl Connection {
         attr.retry_cnt = self.retry_count;
         attr.rnr_retry = RNR_RETRY;
         attr.max_rd_atomic = self.outstanding_reads;
-        let mask = bits::IBV_QP_STATE
-            | bits::IBV_QP_SQ_PSN
-            | bits::IBV_QP_TIMEOUT
-            | bits::IBV_QP_RETRY_CNT
-            | bits::IBV_QP_RNR_RETRY
-            | bits::IBV_QP_MAX_QP_RD_ATOMIC;
+        let sending = bits::IBV_QP_STATE | bits::IBV_QP_SQ_PSN;
+        let mask = match self.transport {
+            Transport::Rc => {
+                sending
+                    | bits::IBV_QP_TIMEOUT
+                    | bits::IBV_QP_RETRY_CNT
+                    | bits::IBV_QP_RNR_RETRY
+                    | bits::IBV_QP_MAX_QP_RD_ATOMIC
+            }
+            Transport::Uc | Transport::Ud => sending,
+        };
         (attr, mask)
     }
 }
 
-/// What an error about RTR or RTS must show.
+/// Every attribute that is set, for an error about RTR or RTS.
 impl fmt::Display for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let remote = &self.remote;
-        write!(f, "port {}, path_mtu {}, ", self.port_num, self.path_mtu)?;
+        write!(
+            f,
+            "{}, port {}, pkey_index {}, path_mtu {}, ",
+            self.transport, self.port_num, self.pkey_index, self.path_mtu
+        )?;
         match self.gid_index {
-            Some(index) => write!(f, "our gid_index {index}, remote GID {}, ", Ipv6Addr::from(remote.gid))?,
-            None => write!(f, "no GID, remote LID {:#x}, ", remote.lid)?,
+            Some(index) => write!(
+                f,
+                "our gid_index {index}, remote GID {}, traffic_class {}, flow_label {:#x}, hop_limit 64, ",
+                Ipv6Addr::from(remote.gid),
+                self.traffic_class,
+                self.flow_label
+            )?,
+            None => write!(f, "no GRH, ")?,
         }
         write!(
             f,
-            "remote QP {:#x}, remote psn {:#x}, local psn {:#x}, ",
-            remote.qp_num, remote.psn, self.local_psn
+            "remote LID {:#x}, service_level {}, remote QP {:#x}, remote psn {:#x}, local psn {:#x}",
+            remote.lid, self.service_level, remote.qp_num, remote.psn, self.local_psn
         )?;
-        write!(
-            f,
-            "traffic_class {}, service_level {}, timeout {}, retry_count {}",
-            self.traffic_class, self.service_level, self.timeout, self.retry_count
-        )
+        match self.transport {
+            Transport::Rc => write!(
+                f,
+                ", outstanding_reads {}, timeout {}, retry_count {}, rnr_retry {RNR_RETRY}, min_rnr_timer {MIN_RNR_TIMER}",
+                self.outstanding_reads, self.timeout, self.retry_count
+            ),
+            Transport::Uc => Ok(()),
+            Transport::Ud => write!(f, ", qkey {QKEY:#x}"),
+        }
     }
 }
 
@@ -208,9 +236,48 @@ mod tests {
         assert_eq!((attr.sq_psn, attr.timeout, attr.retry_cnt, attr.rnr_retry), (7, 14, 6, 7));
     }
 
+    /// The masks that the kernel demands and allows (`qp_state_table` of ib_core), less what is optional.
     #[test]
-    fn the_text_names_the_gid() {
-        let text = connection(Some(3)).to_string();
-        assert!(text.contains("gid_index 3, remote GID ::ffff:10.0.0.2"), "{text}");
+    fn each_transport_sets_what_its_state_machine_demands_and_nothing_else() {
+        use bits as b;
+        let path =
+            b::IBV_QP_STATE | b::IBV_QP_AV | b::IBV_QP_PATH_MTU | b::IBV_QP_DEST_QPN | b::IBV_QP_RQ_PSN;
+        let sending = b::IBV_QP_STATE | b::IBV_QP_SQ_PSN;
+        let init = b::IBV_QP_STATE | b::IBV_QP_PKEY_INDEX | b::IBV_QP_PORT;
+        for (transport, init, rtr, rts) in [
+            (
+                Transport::Rc,
+                init | b::IBV_QP_ACCESS_FLAGS,
+                path | b::IBV_QP_MAX_DEST_RD_ATOMIC | b::IBV_QP_MIN_RNR_TIMER,
+                sending
+                    | b::IBV_QP_TIMEOUT
+                    | b::IBV_QP_RETRY_CNT
+                    | b::IBV_QP_RNR_RETRY
+                    | b::IBV_QP_MAX_QP_RD_ATOMIC,
+            ),
+            (Transport::Uc, init | b::IBV_QP_ACCESS_FLAGS, path, sending),
+            (Transport::Ud, init | b::IBV_QP_QKEY, b::IBV_QP_STATE, sending),
+        ] {
+            let connection = Connection { transport, ..connection(Some(0)) };
+            let (attr, mask) = init_attr(transport, 1, 5, Op::Send);
+            assert_eq!((mask.0, attr.pkey_index), (init.0, 5));
+            assert_eq!(connection.rtr_attr().unwrap().1.0, rtr.0);
+            assert_eq!(connection.rts_attr().1.0, rts.0);
+        }
+    }
+
+    #[test]
+    fn the_text_shows_every_attribute_that_is_set() {
+        assert_eq!(
+            connection(Some(3)).to_string(),
+            "rc, port 1, pkey_index 0, path_mtu 1024, our gid_index 3, remote GID ::ffff:10.0.0.2, traffic_class 106, \
+             flow_label 0x0, hop_limit 64, remote LID 0x4, service_level 3, remote QP 0x11, remote psn 0x9, local psn \
+             0x7, outstanding_reads 1, timeout 14, retry_count 6, rnr_retry 7, min_rnr_timer 12"
+        );
+        let ud = Connection { transport: Transport::Ud, ..connection(None) }.to_string();
+        assert!(
+            ud.starts_with("ud, port 1") && ud.contains("no GRH") && ud.ends_with("qkey 0x11111111"),
+            "{ud}"
+        );
     }
 }

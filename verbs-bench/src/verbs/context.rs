@@ -3,9 +3,14 @@
 use std::sync::Arc;
 
 use rdma_sys::ibv_context;
+use schema::Op;
 use serde::Serialize;
 
-use super::{GidEntry, PortAttr, PortState, Provider, VerbsError, error::log_destroy};
+use super::{
+    CompletionQueue, CqKind, GidEntry, PortAttr, PortState, ProtectionDomain, Provider, QpCaps, QpKind,
+    QueuePair, VerbsError,
+    error::{is_unsupported, log_destroy},
+};
 
 /// What `ibv_query_device` says, as far as a run needs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,7 +39,8 @@ pub struct DeviceAttr {
     pub atomics: bool,
     /// Completion vectors.
     pub num_comp_vectors: u32,
-    /// Whether QPs can be posted to with `ibv_wr_*` and CQs polled with `ibv_start_poll`.
+    /// Whether QPs can be posted to with `ibv_wr_*` and CQs polled with `ibv_start_poll`; libibverbs does not say, so it is
+    /// false unless [`Context::query_device_extended`] tried.
     pub extended: bool,
     /// Rate of its clock, where completions can carry its time; absent where they can't.
     pub timestamp_ticks_per_sec: Option<u64>,
@@ -78,6 +84,30 @@ impl Context {
         // SAFETY: the context is open as long as self lives.
         unsafe { self.provider.query_device(self.ptr) }
             .map_err(|source| VerbsError::QueryDevice { device: self.device_name(), source })
+    }
+
+    /// The device's attributes, with the extended API tried out: one CQ and one QP are made in it and destroyed.
+    pub fn query_device_extended(self: &Arc<Self>) -> Result<DeviceAttr, VerbsError> {
+        let attr = self.query_device()?;
+        Ok(DeviceAttr { extended: attr.extended || self.has_extended_api()?, ..attr })
+    }
+
+    fn has_extended_api(self: &Arc<Self>) -> Result<bool, VerbsError> {
+        let tried = || {
+            let pd = ProtectionDomain::alloc(self)?;
+            let cq = CompletionQueue::create(self, 1, CqKind { extended: true, ..CqKind::default() })?;
+            let kind = QpKind { extended: Some(Op::Write), ..QpKind::RC };
+            let qp = QueuePair::create(&pd, &cq, &cq, kind, QpCaps::sending(1, 0))?;
+            Ok(!qp.as_ex_ptr().is_null())
+        };
+        match tried() {
+            Err(VerbsError::CreateCq { source, .. } | VerbsError::CreateQp { source, .. })
+                if is_unsupported(&source) =>
+            {
+                Ok(false)
+            }
+            tried => tried,
+        }
     }
 
     /// A port's attributes; ports count from 1.

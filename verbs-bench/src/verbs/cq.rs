@@ -45,7 +45,7 @@ impl CompletionQueue {
             CqInit { entries, channel, comp_vector, extended: kind.extended, timestamps: kind.timestamps };
         // SAFETY: the context is open as long as the Arc lives, and the channel is kept in `kind`.
         let ptr = unsafe { context.provider().create_cq(context.as_ptr(), &init) }
-            .map_err(|source| VerbsError::CreateCq { entries, source })?;
+            .map_err(|source| VerbsError::create_cq(&init, source))?;
         Ok(Arc::new(CompletionQueue { ptr, kind, context: Arc::clone(context) }))
     }
 

@@ -125,7 +125,7 @@ fn summary(name: String) -> DeviceSummary {
 
 fn describe(name: &str) -> Result<(DeviceAttr, Vec<PortSummary>), VerbsError> {
     let context = Context::open(Arc::new(Libibverbs::new(name.to_owned())))?;
-    let attr = context.query_device()?;
+    let attr = context.query_device_extended()?;
     let port = |port_num| {
         Ok(PortSummary { port_num, attr: context.query_port(port_num)?, gids: context.gid_table(port_num)? })
     };

@@ -2,6 +2,10 @@
 
 use std::io;
 
+use schema::Transport;
+
+use super::{CqInit, QpCaps, QpKind};
+
 /// An RDMA object could not be had, or a port or GID can't be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -92,13 +96,15 @@ pub enum VerbsError {
         /// Why.
         source: io::Error,
     },
-    /// `ibv_create_cq` failed.
-    #[error(
-        "ibv_create_cq({entries} entries): {source}; lower tx_depth or qp_count, the device's limit is max_cqe"
-    )]
+    /// `ibv_create_cq` or `ibv_create_cq_ex` failed.
+    #[error("{call}({entries} entries): {source}; {advice}")]
     CreateCq {
+        /// The call.
+        call: &'static str,
         /// Entries asked for.
         entries: u32,
+        /// What to do.
+        advice: &'static str,
         /// Why.
         source: io::Error,
     },
@@ -122,21 +128,32 @@ pub enum VerbsError {
         /// Why.
         source: io::Error,
     },
-    /// `ibv_create_qp` failed.
-    #[error(
-        "ibv_create_qp({max_send_wr} send work requests, {max_inline_bytes} bytes inline): {source}; lower tx_depth \
-         (limit: max_qp_wr) or inline, or raise `ulimit -l`"
-    )]
+    /// `ibv_create_qp` or `ibv_create_qp_ex` failed.
+    #[error("{call}({asked}) on {device}: {source}; {advice}")]
     CreateQp {
-        /// Send work requests asked for.
-        max_send_wr: u32,
-        /// Inline limit asked for.
-        max_inline_bytes: u32,
+        /// The call.
+        call: &'static str,
+        /// Device.
+        device: String,
+        /// What was asked for.
+        asked: String,
+        /// What to do.
+        advice: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// `ibv_alloc_td` or `ibv_alloc_parent_domain` failed on a device that has them.
+    #[error(
+        "a doorbell domain for each thread on {device}: {source}; the device may have no doorbell left: use fewer threads"
+    )]
+    ThreadDomain {
+        /// Device.
+        device: String,
         /// Why.
         source: io::Error,
     },
     /// `ibv_modify_qp` failed.
-    #[error("ibv_modify_qp(QP {qp_num:#x} to {state}): {source}; with {attributes}; {advice}")]
+    #[error("ibv_modify_qp(QP {qp_num:#x} to {state}): {source}; with {attributes}; {advice}{gid_table}")]
     ModifyQp {
         /// The QP.
         qp_num: u32,
@@ -146,6 +163,8 @@ pub enum VerbsError {
         attributes: String,
         /// What to do.
         advice: &'static str,
+        /// The port's GID table with its heading, where the state needs one; else empty.
+        gid_table: String,
         /// Why.
         source: io::Error,
     },
@@ -202,7 +221,54 @@ pub enum VerbsError {
     },
 }
 
+/// Errnos by which a provider or the kernel says that it can't, rather than that there is too little of something.
+pub(super) fn is_unsupported(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL))
+}
+
 impl VerbsError {
+    /// A QP that could not be had: by what the device lacks if that can be told, else by what there is too little of.
+    pub(super) fn create_qp(device: &str, kind: QpKind, caps: QpCaps, source: io::Error) -> VerbsError {
+        let lacking = match kind.extended {
+            _ if !is_unsupported(&source) => None,
+            Some(op) => Some(format!("{device} may have no extended API for {op}: use --post-api classic")),
+            None if kind.transport != Transport::Rc => {
+                Some(format!("{device} may have no {} queue pairs: use --transport rc", kind.transport))
+            }
+            None => None,
+        };
+        let depth = "lower tx_depth or rx_depth (limit: max_qp_wr) or inline, or raise `ulimit -l`";
+        VerbsError::CreateQp {
+            call: if kind.extended.is_some() { "ibv_create_qp_ex" } else { "ibv_create_qp" },
+            device: device.to_owned(),
+            asked: format!(
+                "{}, {} send and {} receive work requests, {} bytes inline",
+                kind.transport, caps.max_send_wr, caps.max_recv_wr, caps.max_inline_bytes
+            ),
+            advice: lacking.map_or(depth.to_owned(), |lacking| format!("{lacking}; or {depth}")),
+            source,
+        }
+    }
+
+    /// A CQ that could not be had.
+    pub(super) fn create_cq(init: &CqInit, source: io::Error) -> VerbsError {
+        VerbsError::CreateCq {
+            call: if init.extended { "ibv_create_cq_ex" } else { "ibv_create_cq" },
+            entries: init.entries,
+            advice: match (init.extended && is_unsupported(&source), init.channel.is_null()) {
+                (true, _) if init.timestamps => {
+                    "the device may have no completion timestamps: leave --completion-timestamps out"
+                }
+                (true, _) => "the device may have no extended API: use --post-api classic",
+                (false, false) => {
+                    "lower tx_depth or qp_count (limit: max_cqe), and check that comp_vector is below num_comp_vectors"
+                }
+                (false, true) => "lower tx_depth or qp_count, the device's limit is max_cqe",
+            },
+            source,
+        }
+    }
+
     /// The errno of the call that failed, to be carried to the peer.
     pub fn errno(&self) -> Option<i32> {
         let source = std::error::Error::source(self)?;
@@ -223,14 +289,30 @@ mod tests {
 
     #[test]
     fn the_errno_travels_and_the_text_says_what_to_do() {
-        let error = VerbsError::CreateQp {
-            max_send_wr: 512,
-            max_inline_bytes: 0,
-            source: io::Error::from_raw_os_error(libc::ENOMEM),
-        };
+        let source = || io::Error::from_raw_os_error(libc::ENOMEM);
+        let error = VerbsError::create_qp("rxe0", QpKind::RC, QpCaps::sending(512, 0), source());
         assert_eq!(error.errno(), Some(libc::ENOMEM));
-        let text = error.to_string();
-        assert!(text.contains("ibv_create_qp(512") && text.contains("lower tx_depth"), "{text}");
+        assert_eq!(
+            error.to_string(),
+            "ibv_create_qp(rc, 512 send and 0 receive work requests, 0 bytes inline) on rxe0: Cannot allocate memory \
+             (os error 12); lower tx_depth or rx_depth (limit: max_qp_wr) or inline, or raise `ulimit -l`"
+        );
         assert_eq!(VerbsError::PathMtu { path_mtu: 3 }.errno(), None);
+    }
+
+    #[test]
+    fn what_a_device_lacks_is_named_with_the_device() {
+        let refused = |transport, extended| {
+            let source = io::Error::from_raw_os_error(libc::EOPNOTSUPP);
+            VerbsError::create_qp("efa0", QpKind { transport, extended }, QpCaps::sending(8, 0), source)
+                .to_string()
+        };
+        assert!(refused(Transport::Uc, None).contains("efa0 may have no uc queue pairs: use --transport rc"));
+        let text = refused(Transport::Rc, Some(schema::Op::Read));
+        assert!(
+            text.starts_with("ibv_create_qp_ex(rc") && text.contains("no extended API for read"),
+            "{text}"
+        );
+        assert!(!refused(Transport::Rc, None).contains("may have no"));
     }
 }

@@ -11,7 +11,9 @@ use std::{
 };
 
 use rdma_sys::{
-    ibv_context, ibv_gid_entry, ibv_port_attr, ibv_query_port, ibv_send_wr, ibv_wc, verbs_context,
+    ibv_context, ibv_cq, ibv_cq_init_attr_ex, ibv_device_attr_ex, ibv_gid_entry, ibv_parent_domain_init_attr,
+    ibv_pd, ibv_port_attr, ibv_qp, ibv_qp_init_attr_ex, ibv_query_port, ibv_send_wr, ibv_td,
+    ibv_td_init_attr, ibv_values_ex, ibv_values_mask, ibv_wc, verbs_context,
 };
 
 // The hand-written unions of rdma-sys must have C's layout, or every call below corrupts memory.
@@ -19,6 +21,10 @@ const _: () = assert!(size_of::<ibv_wc>() == 48);
 const _: () = assert!(size_of::<ibv_send_wr>() == 128);
 const _: () = assert!(size_of::<ibv_gid_entry>() == 32);
 const _: () = assert!(size_of::<verbs_context>() == 648);
+const _: () = assert!(size_of::<ibv_qp_init_attr_ex>() == 136);
+const _: () = assert!(size_of::<ibv_cq_init_attr_ex>() == 56);
+const _: () = assert!(size_of::<ibv_device_attr_ex>() == 400);
+const _: () = assert!(size_of::<ibv_values_ex>() == 24);
 
 /// `IBV_QPF_GRH_REQUIRED` in `ibv_port_attr.flags`; an anonymous enum in C, so bindgen leaves it out.
 pub(super) const IBV_QPF_GRH_REQUIRED: u8 = 1;
@@ -48,6 +54,133 @@ unsafe fn verbs_context_of(context: *mut ibv_context) -> Option<*const verbs_con
     })
 }
 
+/// An op of the extended context, if the running library's struct reaches down to it and the provider fills it in.
+macro_rules! extended_op {
+    ($context:expr, $op:ident) => {
+        verbs_context_of($context).and_then(|vctx| {
+            let reach = size_of::<verbs_context>() - offset_of!(verbs_context, $op);
+            if (*vctx).sz >= reach { (*vctx).$op } else { None }
+        })
+    };
+}
+
+/// What a device without the verb answers.
+fn unsupported() -> io::Error {
+    io::Error::from_raw_os_error(libc::EOPNOTSUPP)
+}
+
+/// The verbs convention for calls that return a pointer: NULL with errno set.
+pub(super) fn non_null<T>(ptr: *mut T) -> io::Result<*mut T> {
+    if ptr.is_null() { Err(io::Error::last_os_error()) } else { Ok(ptr) }
+}
+
+/// `ibv_create_cq_ex`.
+///
+/// # Safety
+/// `context` must come from `ibv_open_device` and be open; `attr` is filled as its `comp_mask` says.
+pub(super) unsafe fn create_cq_ex(
+    context: *mut ibv_context,
+    attr: &mut ibv_cq_init_attr_ex,
+) -> io::Result<*mut ibv_cq> {
+    // SAFETY: open context (caller).
+    let op = unsafe { extended_op!(context, create_cq_ex) }.ok_or_else(unsupported)?;
+    // SAFETY: open context and filled attributes (caller). Every field of ibv_cq comes first in ibv_cq_ex.
+    non_null(unsafe { op(context, attr) }.cast())
+}
+
+/// `ibv_create_qp_ex` with more than a PD asked for.
+///
+/// # Safety
+/// `context` must come from `ibv_open_device` and be open; `attr` is filled as its `comp_mask` says.
+pub(super) unsafe fn create_qp_ex(
+    context: *mut ibv_context,
+    attr: &mut ibv_qp_init_attr_ex,
+) -> io::Result<*mut ibv_qp> {
+    // SAFETY: open context (caller).
+    let op = unsafe { extended_op!(context, create_qp_ex) }.ok_or_else(unsupported)?;
+    // SAFETY: open context and filled attributes (caller).
+    non_null(unsafe { op(context, attr) })
+}
+
+/// `ibv_query_device_ex`.
+///
+/// # Safety
+/// `context` must come from `ibv_open_device` and be open.
+pub(super) unsafe fn query_device_ex(context: *mut ibv_context) -> io::Result<ibv_device_attr_ex> {
+    // SAFETY: open context (caller).
+    let op = unsafe { extended_op!(context, query_device_ex) }.ok_or_else(unsupported)?;
+    // SAFETY: plain integers and arrays of them; all zero is a valid value.
+    let mut attr: ibv_device_attr_ex = unsafe { std::mem::zeroed() };
+    // SAFETY: open context; no input, and the size tells libibverbs how much of `attr` it may fill.
+    check(unsafe { op(context, std::ptr::null(), &mut attr, size_of::<ibv_device_attr_ex>()) })?;
+    Ok(attr)
+}
+
+/// The raw clock of `ibv_query_rt_values_ex`, in the device's ticks, which providers leave in its nanoseconds.
+///
+/// # Safety
+/// `context` must come from `ibv_open_device` and be open.
+pub(super) unsafe fn query_raw_clock(context: *mut ibv_context) -> io::Result<u64> {
+    // SAFETY: open context (caller).
+    let op = unsafe { extended_op!(context, query_rt_values) }.ok_or_else(unsupported)?;
+    // SAFETY: plain integers; all zero is a valid value.
+    let mut values: ibv_values_ex = unsafe { std::mem::zeroed() };
+    values.comp_mask = ibv_values_mask::IBV_VALUES_MASK_RAW_CLOCK.0;
+    // SAFETY: open context, and a mask that says what is wanted.
+    check(unsafe { op(context, &mut values) })?;
+    if values.comp_mask & ibv_values_mask::IBV_VALUES_MASK_RAW_CLOCK.0 == 0 {
+        return Err(unsupported());
+    }
+    Ok(values.raw_clock.tv_nsec as u64)
+}
+
+/// `ibv_alloc_td` and `ibv_alloc_parent_domain`; `None` where the provider has either not.
+///
+/// # Safety
+/// `pd` is live.
+pub(super) unsafe fn alloc_thread_domain(pd: *mut ibv_pd) -> io::Result<Option<(*mut ibv_pd, *mut ibv_td)>> {
+    // SAFETY: live PD (caller), so its context is open.
+    let context = unsafe { (*pd).context };
+    // SAFETY: open context.
+    let ops = unsafe {
+        (
+            extended_op!(context, alloc_td),
+            extended_op!(context, dealloc_td),
+            extended_op!(context, alloc_parent_domain),
+        )
+    };
+    let (Some(alloc_td), Some(dealloc_td), Some(alloc_parent_domain)) = ops else { return Ok(None) };
+    // SAFETY: open context, and no optional attribute.
+    let td = match non_null(unsafe { alloc_td(context, &mut ibv_td_init_attr { comp_mask: 0 }) }) {
+        Ok(td) => td,
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    // SAFETY: pointers and integers; all zero is a valid value.
+    let mut attr: ibv_parent_domain_init_attr = unsafe { std::mem::zeroed() };
+    (attr.pd, attr.td) = (pd, td);
+    // SAFETY: live PD and thread domain; the default allocators.
+    match non_null(unsafe { alloc_parent_domain(context, &mut attr) }) {
+        Ok(domain) => Ok(Some((domain, td))),
+        Err(error) => {
+            // SAFETY: nothing stands on the thread domain.
+            check(unsafe { dealloc_td(td) })?;
+            if error.raw_os_error() == Some(libc::EOPNOTSUPP) { Ok(None) } else { Err(error) }
+        }
+    }
+}
+
+/// `ibv_dealloc_td`.
+///
+/// # Safety
+/// `context` is open and `td`, of that context, is live; nothing stands on it any more.
+pub(super) unsafe fn dealloc_td(context: *mut ibv_context, td: *mut ibv_td) -> io::Result<()> {
+    // SAFETY: open context (caller).
+    let op = unsafe { extended_op!(context, dealloc_td) }.ok_or_else(unsupported)?;
+    // SAFETY: live and unused (caller).
+    check(unsafe { op(td) })
+}
+
 /// `ibv_query_port` as the C header spells it: the extended verb if there is one, else the compat symbol on a zeroed struct.
 ///
 /// # Safety
@@ -56,14 +189,7 @@ pub(super) unsafe fn query_port(context: *mut ibv_context, port_num: u8) -> io::
     // SAFETY: ibv_port_attr is plain integers; zero is what the C header sets before the compat call.
     let mut attr: ibv_port_attr = unsafe { std::mem::zeroed() };
     // SAFETY: `context` is open (caller).
-    let extended = unsafe { verbs_context_of(context) }.and_then(|vctx| {
-        // SAFETY: `sz` is always there; the op is read only if the running library's struct reaches down to it.
-        unsafe {
-            let reach = size_of::<verbs_context>() - offset_of!(verbs_context, query_port);
-            if (*vctx).sz >= reach { (*vctx).query_port } else { None }
-        }
-    });
-    let rc = match extended {
+    let rc = match unsafe { extended_op!(context, query_port) } {
         // SAFETY: open context; the size tells libibverbs how much of `attr` it may fill.
         Some(op) => unsafe { op(context, port_num, &mut attr, size_of::<ibv_port_attr>()) },
         // SAFETY: open context; the compat call fills a prefix of ibv_port_attr.

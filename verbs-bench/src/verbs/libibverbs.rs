@@ -5,17 +5,24 @@
 use std::{
     ffi::{CStr, c_int},
     fs, io,
+    os::fd::BorrowedFd,
     path::{Path, PathBuf},
     ptr,
+    time::Duration,
 };
 
 use rdma_sys::*;
-use schema::{Fabric, Transport};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{OFlags, fcntl_getfl, fcntl_setfl},
+    io::Errno,
+};
+use schema::{Fabric, Op, Transport};
 
 use super::{
     Access, CqInit, DeviceAttr, GidEntry, GidType, PortAttr, Provider, QpCaps, QpInit, VerbsError,
     devices::DeviceList,
-    ext::{self, check},
+    ext::{self, check, non_null},
 };
 use crate::{placement::buffer::Buffer, softnic::SoftPeer};
 
@@ -65,13 +72,95 @@ fn socket() -> io::Result<std::net::UdpSocket> {
     std::net::UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0))
 }
 
-/// The verbs convention for calls that return a pointer: NULL with errno set.
-fn non_null<T>(ptr: *mut T) -> io::Result<*mut T> {
-    if ptr.is_null() { Err(io::Error::last_os_error()) } else { Ok(ptr) }
+/// Ticks per second of completion timestamps; the core clock is given in kHz.
+fn timestamp_rate(attr: ibv_device_attr_ex) -> Option<u64> {
+    (attr.completion_timestamp_mask != 0 && attr.hca_core_clock != 0).then(|| attr.hca_core_clock * 1_000)
 }
 
 fn unsigned(value: c_int) -> u32 {
     u32::try_from(value).unwrap_or(0)
+}
+
+fn qp_type(transport: Transport) -> ibv_qp_type::Type {
+    match transport {
+        Transport::Rc => ibv_qp_type::IBV_QPT_RC,
+        Transport::Uc => ibv_qp_type::IBV_QPT_UC,
+        Transport::Ud => ibv_qp_type::IBV_QPT_UD,
+    }
+}
+
+/// One SGE a work request, both ways.
+fn cap(caps: QpCaps) -> ibv_qp_cap {
+    ibv_qp_cap {
+        max_send_wr: caps.max_send_wr,
+        max_recv_wr: caps.max_recv_wr,
+        max_send_sge: 1,
+        max_recv_sge: 1,
+        max_inline_data: caps.max_inline_bytes,
+    }
+}
+
+fn granted(cap: &ibv_qp_cap) -> QpCaps {
+    QpCaps {
+        max_send_wr: cap.max_send_wr,
+        max_recv_wr: cap.max_recv_wr,
+        max_inline_bytes: cap.max_inline_data,
+    }
+}
+
+/// The `send_ops_flags` of one operation.
+fn send_ops_flags(op: Op) -> u64 {
+    use ibv_qp_create_send_ops_flags as flags;
+    let flag = match op {
+        Op::Write => flags::IBV_QP_EX_WITH_RDMA_WRITE,
+        Op::WriteImm => flags::IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
+        Op::Read => flags::IBV_QP_EX_WITH_RDMA_READ,
+        Op::Send => flags::IBV_QP_EX_WITH_SEND,
+        Op::FetchAdd => flags::IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+        Op::CompareSwap => flags::IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
+    };
+    flag.0.into()
+}
+
+/// An extended CQ with what the loops read from it, and nothing else: each field more costs its poll something.
+///
+/// # Safety
+/// As [`Provider::create_cq`].
+unsafe fn create_cq_ex(context: *mut ibv_context, init: &CqInit) -> io::Result<*mut ibv_cq> {
+    use ibv_create_cq_wc_flags as flags;
+    let mut fields =
+        flags::IBV_WC_EX_WITH_BYTE_LEN | flags::IBV_WC_EX_WITH_IMM | flags::IBV_WC_EX_WITH_QP_NUM;
+    if init.timestamps {
+        fields = fields | flags::IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+    }
+    // SAFETY: plain integers and pointers; all zero is a valid value.
+    let mut attr: ibv_cq_init_attr_ex = unsafe { std::mem::zeroed() };
+    attr.cqe = init.entries;
+    attr.channel = init.channel;
+    attr.comp_vector = init.comp_vector;
+    attr.wc_flags = fields.0.into();
+    // SAFETY: open context, live channel or none (caller), attributes filled above.
+    unsafe { ext::create_cq_ex(context, &mut attr) }
+}
+
+/// An extended QP that can post `op`.
+///
+/// # Safety
+/// As [`Provider::create_qp`].
+unsafe fn create_qp_ex(pd: *mut ibv_pd, init: &QpInit, op: Op) -> io::Result<(*mut ibv_qp, QpCaps)> {
+    use ibv_qp_init_attr_mask as mask;
+    // SAFETY: plain integers and pointers; all zero is a valid value.
+    let mut attr: ibv_qp_init_attr_ex = unsafe { std::mem::zeroed() };
+    attr.send_cq = init.send_cq;
+    attr.recv_cq = init.recv_cq;
+    attr.qp_type = qp_type(init.transport);
+    attr.cap = cap(init.caps);
+    attr.pd = pd;
+    attr.send_ops_flags = send_ops_flags(op);
+    attr.comp_mask = (mask::IBV_QP_INIT_ATTR_PD | mask::IBV_QP_INIT_ATTR_SEND_OPS_FLAGS).0;
+    // SAFETY: live PD and CQs (caller), attributes filled above; libibverbs writes the granted caps back.
+    let qp = unsafe { ext::create_qp_ex((*pd).context, &mut attr) }?;
+    Ok((qp, granted(&attr.cap)))
 }
 
 impl Provider for Libibverbs {
@@ -119,7 +208,8 @@ impl Provider for Libibverbs {
             // SAFETY: open context (caller).
             num_comp_vectors: unsigned(unsafe { (*context).num_comp_vectors }),
             extended: false,
-            timestamp_ticks_per_sec: None,
+            // SAFETY: open context (caller).
+            timestamp_ticks_per_sec: unsafe { ext::query_device_ex(context) }.ok().and_then(timestamp_rate),
         })
     }
 
@@ -163,9 +253,61 @@ impl Provider for Libibverbs {
         check(unsafe { ibv_dereg_mr(mr) })
     }
 
+    unsafe fn alloc_thread_domain(&self, pd: *mut ibv_pd) -> io::Result<Option<(*mut ibv_pd, *mut ibv_td)>> {
+        // SAFETY: live (caller).
+        unsafe { ext::alloc_thread_domain(pd) }
+    }
+
+    unsafe fn dealloc_thread_domain(&self, domain: *mut ibv_pd, td: *mut ibv_td) -> io::Result<()> {
+        // SAFETY: live (caller), and the context outlives it.
+        let context = unsafe { (*domain).context };
+        // SAFETY: live and unused (caller).
+        check(unsafe { ibv_dealloc_pd(domain) })?;
+        // SAFETY: as above; the PD that stood on it is gone.
+        unsafe { ext::dealloc_td(context, td) }
+    }
+
     unsafe fn create_channel(&self, context: *mut ibv_context) -> io::Result<*mut ibv_comp_channel> {
         // SAFETY: open context (caller).
-        non_null(unsafe { ibv_create_comp_channel(context) })
+        let channel = non_null(unsafe { ibv_create_comp_channel(context) })?;
+        // SAFETY: just made, so its descriptor is open as long as it is not destroyed.
+        let fd = unsafe { BorrowedFd::borrow_raw((*channel).fd) };
+        let nonblocking = fcntl_getfl(fd).and_then(|flags| fcntl_setfl(fd, flags | OFlags::NONBLOCK));
+        if let Err(errno) = nonblocking {
+            // SAFETY: just made, and no CQ knows it.
+            check(unsafe { ibv_destroy_comp_channel(channel) })?;
+            return Err(errno.into());
+        }
+        Ok(channel)
+    }
+
+    unsafe fn wait_event(
+        &self,
+        channel: *mut ibv_comp_channel,
+        _cq: *mut ibv_cq,
+        timeout: Duration,
+    ) -> io::Result<bool> {
+        // SAFETY: live (caller).
+        let fd = unsafe { BorrowedFd::borrow_raw((*channel).fd) };
+        let limit = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+        match poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&limit)) {
+            Ok(0) | Err(Errno::INTR) => return Ok(false),
+            other => other?,
+        };
+        let (mut cq, mut cq_context) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a live channel and two out pointers.
+        if unsafe { ibv_get_cq_event(channel, &mut cq, &mut cq_context) } != 0 {
+            let error = io::Error::last_os_error();
+            return if error.kind() == io::ErrorKind::WouldBlock { Ok(false) } else { Err(error) };
+        }
+        // SAFETY: the CQ of the event, live because one with unacknowledged events can't be destroyed.
+        unsafe { ibv_ack_cq_events(cq, 1) };
+        Ok(true)
+    }
+
+    unsafe fn device_ticks(&self, context: *mut ibv_context) -> io::Result<u64> {
+        // SAFETY: open context (caller).
+        unsafe { ext::query_raw_clock(context) }
     }
 
     unsafe fn destroy_channel(&self, channel: *mut ibv_comp_channel) -> io::Result<()> {
@@ -184,6 +326,10 @@ impl Provider for Libibverbs {
     }
 
     unsafe fn create_cq(&self, context: *mut ibv_context, init: &CqInit) -> io::Result<*mut ibv_cq> {
+        if init.extended {
+            // SAFETY: as the caller's.
+            return unsafe { create_cq_ex(context, init) };
+        }
         let cqe = c_int::try_from(init.entries).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
         // SAFETY: open context, live channel or none (caller).
         non_null(unsafe {
@@ -197,28 +343,19 @@ impl Provider for Libibverbs {
     }
 
     unsafe fn create_qp(&self, pd: *mut ibv_pd, init: &QpInit) -> io::Result<(*mut ibv_qp, QpCaps)> {
+        if let Some(op) = init.extended {
+            // SAFETY: as the caller's.
+            return unsafe { create_qp_ex(pd, init, op) };
+        }
         // SAFETY: plain integers and pointers; all zero is a valid value.
         let mut attr: ibv_qp_init_attr = unsafe { std::mem::zeroed() };
         attr.send_cq = init.send_cq;
         attr.recv_cq = init.recv_cq;
-        attr.qp_type = match init.transport {
-            Transport::Rc => ibv_qp_type::IBV_QPT_RC,
-            Transport::Uc => ibv_qp_type::IBV_QPT_UC,
-            Transport::Ud => ibv_qp_type::IBV_QPT_UD,
-        };
-        attr.cap.max_send_wr = init.caps.max_send_wr;
-        attr.cap.max_recv_wr = init.caps.max_recv_wr;
-        attr.cap.max_send_sge = 1;
-        attr.cap.max_recv_sge = 1;
-        attr.cap.max_inline_data = init.caps.max_inline_bytes;
+        attr.qp_type = qp_type(init.transport);
+        attr.cap = cap(init.caps);
         // SAFETY: live PD and CQ (caller), attributes filled above; libibverbs writes the granted caps back.
         let qp = non_null(unsafe { ibv_create_qp(pd, &mut attr) })?;
-        let granted = QpCaps {
-            max_send_wr: attr.cap.max_send_wr,
-            max_recv_wr: attr.cap.max_recv_wr,
-            max_inline_bytes: attr.cap.max_inline_data,
-        };
-        Ok((qp, granted))
+        Ok((qp, granted(&attr.cap)))
     }
 
     unsafe fn qp_ex(&self, qp: *mut ibv_qp) -> *mut ibv_qp_ex {

@@ -28,7 +28,7 @@ mod wc;
 pub use ah::AddressHandle;
 pub use channel::CompletionChannel;
 pub use choose::choose_gid;
-pub use connection::{Connection, RemoteQp};
+pub use connection::{Connection, QKEY, RemoteQp};
 pub use context::{Context, DeviceAttr};
 pub use cq::{CompletionQueue, CqKind};
 pub use devices::{DeviceSummary, PortSummary, list_devices, open};

@@ -2,26 +2,56 @@
 
 use std::{io, sync::Arc};
 
-use rdma_sys::{ibv_access_flags, ibv_mr};
-use schema::Bytes;
+use rdma_sys::{ibv_access_flags as flags, ibv_mr};
+use schema::{Bytes, Op, RunSpec, Transport};
 
 use super::{ProtectionDomain, QueuePair, VerbsError, error::log_destroy};
 use crate::{placement::buffer::Buffer, softnic::SoftPeer};
 
-/// What the device may do with the memory, beside local and remote write.
+/// What the device may do with the memory, beside local and remote write. No more than the operation needs: a device
+/// without atomics may refuse the right to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Access {
     /// `IBV_ACCESS_RELAXED_ORDERING`: PCIe writes may pass one another, so the last byte no longer comes last.
     pub relaxed_ordering: bool,
+    /// `IBV_ACCESS_REMOTE_READ`.
+    pub remote_read: bool,
+    /// `IBV_ACCESS_REMOTE_ATOMIC`.
+    pub remote_atomic: bool,
 }
 
 impl Access {
-    /// The flags of verbs.h.
+    /// What the messages of a spec need.
+    pub fn of(spec: &RunSpec) -> Access {
+        Access { relaxed_ordering: spec.relaxed_ordering, ..Access::for_op(spec.op) }
+    }
+
+    /// What an operation needs of its target.
+    pub(super) fn for_op(op: Op) -> Access {
+        Access { relaxed_ordering: false, remote_read: op == Op::Read, remote_atomic: op.is_atomic() }
+    }
+
+    /// The flags of verbs.h for a memory region.
     pub(super) fn flags(self) -> u32 {
-        let always = ibv_access_flags::IBV_ACCESS_LOCAL_WRITE | ibv_access_flags::IBV_ACCESS_REMOTE_WRITE;
-        match self.relaxed_ordering {
-            true => (always | ibv_access_flags::IBV_ACCESS_RELAXED_ORDERING).0,
-            false => always.0,
+        let mut wanted = flags::IBV_ACCESS_LOCAL_WRITE | flags::IBV_ACCESS_REMOTE_WRITE;
+        for (asked, flag) in [
+            (self.relaxed_ordering, flags::IBV_ACCESS_RELAXED_ORDERING),
+            (self.remote_read, flags::IBV_ACCESS_REMOTE_READ),
+            (self.remote_atomic, flags::IBV_ACCESS_REMOTE_ATOMIC),
+        ] {
+            if asked {
+                wanted = wanted | flag;
+            }
+        }
+        wanted.0
+    }
+
+    /// The flags of verbs.h for a QP of this transport; a datagram QP has none.
+    pub(super) fn qp_flags(self, transport: Transport) -> u32 {
+        match transport {
+            Transport::Rc => Access { relaxed_ordering: false, ..self }.flags(),
+            Transport::Uc => Access::default().flags(),
+            Transport::Ud => 0,
         }
     }
 }
@@ -124,8 +154,19 @@ mod tests {
     }
 
     #[test]
-    fn relaxed_ordering_is_one_more_flag() {
-        assert_eq!(Access::default().flags(), 3);
-        assert_eq!(Access { relaxed_ordering: true }.flags(), 3 | 1 << 20);
+    fn an_operation_gets_the_rights_it_needs_and_no_more() {
+        let of = |op| Access::for_op(op).flags();
+        assert_eq!([Op::Write, Op::WriteImm, Op::Send].map(of), [3; 3]);
+        assert_eq!((of(Op::Read), of(Op::FetchAdd), of(Op::CompareSwap)), (3 | 4, 3 | 8, 3 | 8));
+        let mut spec = RunSpec::new(schema::Test::Bandwidth);
+        (spec.op, spec.relaxed_ordering) = (Op::Read, true);
+        assert_eq!(Access::of(&spec).flags(), 3 | 4 | 1 << 20);
+    }
+
+    #[test]
+    fn a_qp_is_given_only_what_its_transport_allows() {
+        let atomic = Access { relaxed_ordering: true, ..Access::for_op(Op::FetchAdd) };
+        let of = |transport| atomic.qp_flags(transport);
+        assert_eq!([Transport::Rc, Transport::Uc, Transport::Ud].map(of), [3 | 8, 3, 0]);
     }
 }

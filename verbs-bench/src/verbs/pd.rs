@@ -34,7 +34,7 @@ impl ProtectionDomain {
         let context = &parent.context;
         // SAFETY: the parent is live, and the domain holds an Arc of it.
         let made = unsafe { context.provider().alloc_thread_domain(parent.ptr) }
-            .map_err(|source| VerbsError::AllocPd { device: context.device_name(), source })?;
+            .map_err(|source| VerbsError::ThreadDomain { device: context.device_name(), source })?;
         Ok(made.map(|(ptr, td)| {
             let thread = Some((td, Arc::clone(parent)));
             Arc::new(ProtectionDomain { ptr, thread, context: Arc::clone(context) })

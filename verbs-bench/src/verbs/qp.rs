@@ -75,14 +75,8 @@ impl QueuePair {
             extended: kind.extended,
         };
         // SAFETY: PD and CQs are live, and the QP holds an Arc of each.
-        let (ptr, granted) =
-            unsafe { pd.context().provider().create_qp(pd.as_ptr(), &init) }.map_err(|source| {
-                VerbsError::CreateQp {
-                    max_send_wr: caps.max_send_wr,
-                    max_inline_bytes: caps.max_inline_bytes,
-                    source,
-                }
-            })?;
+        let (ptr, granted) = unsafe { pd.context().provider().create_qp(pd.as_ptr(), &init) }
+            .map_err(|source| VerbsError::create_qp(&pd.context().device_name(), kind, caps, source))?;
         Ok(QueuePair {
             ptr,
             kind,
@@ -118,9 +112,16 @@ impl QueuePair {
         self.ptr
     }
 
-    /// RESET to INIT.
-    pub fn to_init(&mut self, port_num: u8) -> Result<(), VerbsError> {
-        self.modify("INIT", init_attr(port_num), &format_args!("port {port_num}"), "check the port number")
+    /// RESET to INIT: from here on receives may be posted. `op` is what the peer's messages will be.
+    pub fn to_init(&mut self, port_num: u8, pkey_index: u16, op: Op) -> Result<(), VerbsError> {
+        let transport = self.kind.transport;
+        self.modify(
+            "INIT",
+            init_attr(transport, port_num, pkey_index, op),
+            &format_args!("{transport}, port {port_num}, pkey_index {pkey_index}"),
+            None,
+            "check the port and, if pkey_index is not 0, /sys/class/infiniband/*/ports/*/pkeys",
+        )
     }
 
     /// INIT to RTR: from here on the peer's writes land.
@@ -129,7 +130,7 @@ impl QueuePair {
         unsafe { self.pd.context().provider().attach_peer(self.ptr, connection.remote.soft.as_ref()) }?;
         let advice = "check that both GIDs are of the same type and network, that the peer answers ping from the GID's \
                       address, and that path_mtu is within both ports' active MTU";
-        self.modify("RTR", connection.rtr_attr()?, connection, advice)
+        self.modify("RTR", connection.rtr_attr()?, connection, Some(connection.port_num), advice)
     }
 
     /// RTR to RTS: from here on it may post.
@@ -138,13 +139,14 @@ impl QueuePair {
             "RTS",
             connection.rts_attr(),
             connection,
+            Some(connection.port_num),
             "check qp_timeout (0 to 31) and retry_count (0 to 7)",
         )
     }
 
     /// Any state to ERR: what is outstanding completes with WR_FLUSH_ERR.
     pub fn to_error(&mut self) -> Result<(), VerbsError> {
-        self.modify("ERR", error_attr(), &"no attributes", "the device may be gone, see `dmesg`")
+        self.modify("ERR", error_attr(), &"no attributes", None, "the device may be gone, see `dmesg`")
     }
 
     fn modify(
@@ -152,6 +154,7 @@ impl QueuePair {
         state: &'static str,
         (mut attr, mask): AttrMask,
         attributes: &dyn fmt::Display,
+        gids_of_port: Option<u8>,
         advice: &'static str,
     ) -> Result<(), VerbsError> {
         // SAFETY: the QP is live; attributes and mask were made together.
@@ -161,9 +164,20 @@ impl QueuePair {
                 state,
                 attributes: attributes.to_string(),
                 advice,
+                gid_table: gids_of_port.map(|port_num| self.gid_table_text(port_num)).unwrap_or_default(),
                 source,
             },
         )
+    }
+
+    /// The port's GID table, one entry a line, or why it is not known.
+    fn gid_table_text(&self, port_num: u8) -> String {
+        let lines = match self.pd.context().gid_table(port_num) {
+            Ok(table) if table.is_empty() => "empty".to_owned(),
+            Ok(table) => table.iter().map(|entry| format!("\n{entry}")).collect(),
+            Err(error) => error.to_string(),
+        };
+        format!("; GID table of port {port_num}: {lines}")
     }
 }
 

@@ -107,7 +107,8 @@ const STATUSES: [(WcStatus, &str, &str, &[&str]); 24] = {
             "REM_INV_REQ_ERR",
             "remote invalid request: the responder refused the message as malformed",
             &[
-                "the remote QP does not allow RDMA write, or the message exceeds its limits",
+                "the remote QP does not allow this operation, or the message exceeds its limits",
+                "the message is longer than the receive it met",
                 "different path_mtu on the two sides",
             ],
         ),
@@ -117,7 +118,7 @@ const STATUSES: [(WcStatus, &str, &str, &[&str]); 24] = {
             "remote access error: the responder refused the rkey, the range or the access",
             &[
                 "wrong rkey, or an address range outside the remote buffer",
-                "the remote MR was deregistered, or registered without REMOTE_WRITE",
+                "the remote MR was deregistered, or registered without the right to this operation",
             ],
         ),
         (
@@ -167,6 +168,19 @@ const STATUSES: [(WcStatus, &str, &str, &[&str]); 24] = {
     ]
 };
 
+/// What mlx5 devices put in `vendor_err` beside these statuses, as public reports have them; other devices have other codes.
+const VENDOR_SYNDROMES: [(WcStatus, u32, &str); 5] = [
+    (WcStatus::LocProtErr, 0x51, "mlx5 0x51: the device could not read the local buffer through its lkey"),
+    (WcStatus::WrFlushErr, 0xf9, "mlx5 0xf9: a consequence of an earlier error on this QP, not a cause"),
+    (WcStatus::RemAccessErr, 0x88, "mlx5 0x88: the responder's device refused the rkey or the address"),
+    (WcStatus::RemOpErr, 0x89, "mlx5 0x89: the responder's device failed while it worked on the request"),
+    (
+        WcStatus::RetryExcErr,
+        0x81,
+        "mlx5 0x81: no acknowledgement came at all within retry_count times qp_timeout",
+    ),
+];
+
 impl From<u32> for WcStatus {
     fn from(code: u32) -> Self {
         STATUSES.get(code as usize).map_or(WcStatus::Unknown(code), |row| row.0)
@@ -201,9 +215,14 @@ impl WcStatus {
         self.row().map_or("a completion status newer than this program", |row| row.2)
     }
 
-    /// Likely causes, the most likely first.
-    pub fn advice(self) -> &'static [&'static str] {
+    fn advice(self) -> &'static [&'static str] {
         self.row().map_or(&["look the number up in the installed infiniband/verbs.h"], |row| row.3)
+    }
+
+    /// Likely causes, the most likely first: what the vendor's code says of this completion, then what the status says.
+    pub fn causes(self, vendor_err: u32) -> Vec<&'static str> {
+        let vendor = VENDOR_SYNDROMES.iter().filter(|row| (row.0, row.1) == (self, vendor_err));
+        vendor.map(|row| row.2).chain(self.advice().iter().copied()).collect()
     }
 }
 
@@ -246,7 +265,15 @@ mod tests {
     #[test]
     fn status_12_says_why_and_an_unknown_one_keeps_its_number() {
         assert!(WcStatus::from(12).to_string().starts_with("RETRY_EXC_ERR (status 12): transport retries"));
-        assert!(WcStatus::from(12).advice().len() > 3);
+        assert!(WcStatus::from(12).causes(0).len() > 3);
         assert_eq!(WcStatus::from(99).name(), "status 99");
+    }
+
+    #[test]
+    fn a_vendors_code_comes_first_and_only_beside_its_status() {
+        let causes = WcStatus::RetryExcErr.causes(0x81);
+        assert!(causes[0].starts_with("mlx5 0x81: no acknowledgement"), "{causes:?}");
+        assert_eq!(causes[1..], *WcStatus::RetryExcErr.advice());
+        assert_eq!(WcStatus::LocProtErr.causes(0x81), WcStatus::LocProtErr.advice());
     }
 }

@@ -110,7 +110,7 @@ impl Rig {
     ) -> QueuePair {
         let mut qp = QueuePair::create(pd, cq, cq, QpKind::RC, QpCaps::sending(max_send_wr, 64)).unwrap();
         let path = connection(target, &qp);
-        qp.to_init(1).unwrap();
+        qp.to_init(1, 0, schema::Op::Write).unwrap();
         qp.to_rtr(&path).unwrap();
         qp.to_rts(&path).unwrap();
         qp

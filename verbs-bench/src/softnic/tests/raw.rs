@@ -139,7 +139,7 @@ fn the_state_machine_is_that_of_rc() {
     let text = fresh.to_rts(&path).unwrap_err().to_string();
     assert!(text.contains("to RTS") && text.contains("Invalid argument"), "{text}");
     assert!(fresh.to_rtr(&path).is_err());
-    fresh.to_init(1).unwrap();
+    fresh.to_init(1, 0, schema::Op::Write).unwrap();
     assert!(fresh.to_rts(&path).is_err());
     let mut hardware = path.clone();
     hardware.remote.soft = None;
@@ -180,7 +180,7 @@ fn unfit_sizes_are_refused_as_a_device_would() {
             .err()
             .expect("refused")
             .to_string();
-        assert!(text.contains(&format!("ibv_create_qp({}", caps.max_send_wr)), "{text}");
+        assert!(text.contains(&format!("ibv_create_qp(rc, {} send", caps.max_send_wr)), "{text}");
     }
     let context = rig.pd.context();
     assert!(CompletionQueue::create(context, 0, CqKind::default()).is_err());
