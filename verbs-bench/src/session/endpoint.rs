@@ -231,7 +231,7 @@ pub fn loopback(spec: &RunSpec) -> Result<(Endpoint, Region), EndpointError> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use schema::{Nanos, Stage, Stop, Test};
+    use schema::{Nanos, Stage, Stop, Test, Transport};
 
     use super::*;
     use crate::{
@@ -260,12 +260,12 @@ mod tests {
     fn every_slot_of_every_qp_is_written_once_with_its_own_bytes() {
         let spec = spec(|s| (s.post_list, s.qp_count, s.msg_bytes) = (5, 3, vec![Bytes(100)]));
         let (mut endpoint, region) = loopback(&spec).unwrap();
-        pattern::fill(endpoint.source());
+        pattern::fill(endpoint.source(), 0);
         let mut bandwidth = endpoint.bandwidth(&spec, Bytes(100), &region);
         let slots = endpoint.layout().slots;
         bandwidth.write_once(MonotonicRaw, slots, &mut recorder(), &mut watch()).unwrap();
         let layout = *endpoint.layout();
-        let check = pattern::check(endpoint.target(), &layout, 100);
+        let check = pattern::check_in_place(endpoint.target(), &layout, 100, 0, Transport::Rc);
         assert_eq!((check.checked_bytes, check.wrong_bytes), (Bytes(5 * 3 * 100), Bytes(0)));
     }
 

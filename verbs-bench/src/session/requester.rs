@@ -167,7 +167,7 @@ impl Run<'_> {
         size: Bytes,
         cpus_seen: &mut Vec<u32>,
     ) -> Result<Point, Fault> {
-        pattern::fill(endpoint.source());
+        pattern::fill(endpoint.source(), 0);
         endpoint.target().fill(0);
         self.send(&Message::Prepare(index), Stage::Verify)?;
         self.expect("prepared", self.with_memory(ANSWER_TIMEOUT), Stage::Verify)?;

@@ -183,7 +183,7 @@ impl Session {
                     size = *sizes.get(index as usize).ok_or_else(|| {
                         Fault::new(Stage::Verify, SIDE, format!("the plan has no point {index}"))
                     })?;
-                    pattern::fill(endpoint.source());
+                    pattern::fill(endpoint.source(), 0);
                     endpoint.target().fill(0);
                     self.send(&Message::Prepared, Stage::Verify)?;
                 }
@@ -253,7 +253,8 @@ fn checked(endpoint: &mut Endpoint, msg_bytes: u64) -> schema::record::DataCheck
     let layout = *endpoint.layout();
     let start = std::time::Instant::now();
     loop {
-        let check = pattern::check(endpoint.target(), &layout, msg_bytes);
+        let check =
+            pattern::check_in_place(endpoint.target(), &layout, msg_bytes as u32, 0, schema::Transport::Rc);
         if check.wrong_bytes.get() == 0 || start.elapsed() > LANDING {
             return check;
         }
