@@ -2,7 +2,10 @@
 
 mod devices;
 mod flags;
+mod perftest;
 mod run;
+#[cfg(test)]
+mod sample;
 mod serve;
 mod table;
 mod target;
@@ -14,10 +17,11 @@ pub const EXIT_USAGE: u8 = 2;
 /// Exit code of a measurement that could not be made.
 pub const EXIT_FAILED: u8 = 3;
 
-/// RDMA write bandwidth and latency between two processes.
+/// RDMA bandwidth and latency between two processes.
 ///
-/// On the host that shall be written to: `verbs-bench serve`. On the other: `verbs-bench run --peer HOST --test latency`.
-/// Without --peer, `run` starts its own responder on this host; `--device soft` needs no RDMA device at all.
+/// On one host: `verbs-bench serve`. On the other: `verbs-bench run --peer HOST --test latency`. Without --peer, `run` starts
+/// its own responder on this host; `--device soft` needs no RDMA device at all. `write-bw`, `read-lat` and their siblings
+/// take perftest's flags and print perftest's table.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 110)]
 pub struct Cli {
@@ -33,6 +37,10 @@ enum Command {
     Serve(serve::Serve),
     /// Measure
     Run(Box<run::Run>),
+    #[command(flatten)]
+    Perftest(perftest::Invocation),
+    /// Every flag of perftest, and what becomes of it here
+    PerftestFlags,
 }
 
 impl Cli {
@@ -42,6 +50,11 @@ impl Cli {
             Command::Devices(devices) => devices.execute(),
             Command::Serve(serve) => serve.execute(),
             Command::Run(run) => run.execute(),
+            Command::Perftest(invocation) => invocation.execute(),
+            Command::PerftestFlags => {
+                print!("{}", perftest::page());
+                0
+            }
         }
     }
 }

@@ -70,7 +70,7 @@ impl Run {
             Some(from) => read_spec(from).map_err(|error| vec![error])?,
             None => self.test.spec(self.peer.is_none()),
         };
-        refuse_faults(&spec, self.peer.is_none())?;
+        refuse_faults(&spec, self.peer.is_none(), flag_of)?;
         let address = self.peer.as_deref().map(|peer| target::address(peer, self.port)).transpose();
         let token = self.token_file.as_deref().map(Token::read).transpose();
         match (address, token) {
@@ -96,8 +96,13 @@ impl Run {
     }
 }
 
-/// What is wrong with a spec by itself, then what this host cannot do; `local` is whether both sides run here.
-pub(super) fn refuse_faults(spec: &RunSpec, local: bool) -> Result<(), Vec<String>> {
+/// What is wrong with a spec by itself, then what this host cannot do; `local` is whether both sides run here, `flag_of` how
+/// the command spells the flag of a field.
+pub(super) fn refuse_faults(
+    spec: &RunSpec,
+    local: bool,
+    flag_of: fn(&str) -> String,
+) -> Result<(), Vec<String>> {
     let faults = spec.faults();
     if !faults.is_empty() {
         return Err(faults.iter().map(|fault| format!("{} ({})", flag_of(fault.field), fault)).collect());

@@ -1,11 +1,12 @@
 //! One run from the first frame to the last: the straight line of each side.
 //!
 //! `requester` and `responder` are the two lines; `station` is what both have (a device, a place, a clock), `endpoint` what
-//! they connect, `preflight` what is refused before anything is created, `local` the responder that `run` starts itself.
+//! they connect, `preflight` what is refused before anything is created, `own` what a responder was started with, `local` the one that `run` starts itself.
 
 mod agree;
 pub mod endpoint;
 pub mod local;
+pub mod own;
 pub mod preflight;
 pub mod queues;
 pub mod requester;

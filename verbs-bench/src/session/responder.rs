@@ -10,11 +10,12 @@ use std::{
 };
 
 use rustix::process::{Signal, getpid, kill_process};
-use schema::{Fabric, Nanos, RunSpec, Side, SideSpec, Stage, Stop, Test};
+use schema::{Nanos, RunSpec, Side, Stage, Stop, Test};
 
 use super::{
     agree,
     endpoint::Endpoint,
+    own::Own,
     preflight,
     station::{Placement, Station},
     with_ticks,
@@ -50,11 +51,11 @@ pub enum Ended {
 }
 
 /// Serves one connection.
-pub fn serve(stream: TcpStream, token: Option<&Token>, own_device: Option<&str>) -> Result<(), Ended> {
+pub fn serve(stream: TcpStream, token: Option<&Token>, own: &Own<'_>) -> Result<(), Ended> {
     thread::scope(|scope| {
         let session = thread::Builder::new()
             .name("responder".into())
-            .spawn_scoped(scope, || greet_and_serve(stream, token, own_device));
+            .spawn_scoped(scope, || greet_and_serve(stream, token, own));
         match session.map(thread::ScopedJoinHandle::join) {
             Ok(Ok(ended)) => ended,
             Ok(Err(_)) => {
@@ -67,15 +68,18 @@ pub fn serve(stream: TcpStream, token: Option<&Token>, own_device: Option<&str>)
     })
 }
 
-fn greet_and_serve(stream: TcpStream, token: Option<&Token>, own_device: Option<&str>) -> Result<(), Ended> {
+fn greet_and_serve(stream: TcpStream, token: Option<&Token>, own: &Own<'_>) -> Result<(), Ended> {
     let mut frames = Frames::new(stream);
     let (spec, party) = greet(&mut frames, token).map_err(|error| {
         // Whoever is there learns why; if nobody is, the error is reported here all the same.
         let _ = frames.send(&Message::Fault(Fault::new(Stage::Handshake, SIDE, &error)));
         Ended::BeforePlan(error)
     })?;
+    if let Some(told) = own.told {
+        told(&spec);
+    }
     let mut session = Session { spec, frames };
-    session.run(&party, own_device).map_err(|fault| {
+    session.run(&party, own).map_err(|fault| {
         if fault.side == SIDE {
             let _ = session.frames.send(&Message::Fault(fault.clone()));
         }
@@ -92,42 +96,18 @@ fn greet(frames: &mut Frames, token: Option<&Token>) -> Result<(RunSpec, Party),
     }
 }
 
-/// The device of this side: what `serve` was started with wins over `auto`, and contradicts anything else.
-fn resolve_device(spec: &RunSpec, requester: Fabric, own: Option<&str>) -> Result<SideSpec, String> {
-    let mut side = spec.responder.clone();
-    match (own, side.device.as_str()) {
-        (Some(own), asked) if asked != "auto" && asked != own => {
-            return Err(format!(
-                "responder.device: the requester asks for `{asked}`, this responder was started with --device {own}"
-            ));
-        }
-        (Some(own), _) => side.device = own.to_owned(),
-        (None, "auto") if requester == Fabric::Soft => side.device = "soft".into(),
-        (None, _) => {}
-    }
-    let soft = side.device == "soft";
-    if soft != (requester == Fabric::Soft) {
-        return Err(format!(
-            "responder.device: the requester uses {}, this responder `{}`; they cannot talk to each other",
-            if requester == Fabric::Soft { "the software NIC" } else { "an RDMA device" },
-            side.device
-        ));
-    }
-    Ok(side)
-}
-
 struct Session {
     spec: RunSpec,
     frames: Frames,
 }
 
 impl Session {
-    fn run(&mut self, peer: &Party, own_device: Option<&str>) -> Result<(), Fault> {
+    fn run(&mut self, peer: &Party, own: &Own<'_>) -> Result<(), Fault> {
         let refused = |error: String| Fault::new(Stage::Preflight, SIDE, error);
         if let Some(fault) = self.spec.faults().first() {
             return Err(refused(fault.to_string()));
         }
-        let side = resolve_device(&self.spec, peer.fabric, own_device).map_err(refused)?;
+        let side = own.side(&self.spec, peer.fabric).map_err(refused)?;
         let mut station = Station::open(SIDE, &self.spec, side)?;
         let (peer_ip, local_ip) = self.addresses().at(Stage::Handshake, SIDE)?;
         station.choose_gid(peer_ip, local_ip, peer.gid)?;
@@ -271,29 +251,4 @@ fn told(error: ConnectError, stage: Stage) -> Fault {
 fn out_of_turn(message: &Message) -> Fault {
     Fault::new(Stage::Measure, SIDE, format!("the requester sent `{}` out of turn", message.name()))
         .advise("use the same release on both sides")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn resolve(asked: &str, requester: Fabric, own: Option<&str>) -> Result<String, String> {
-        let mut spec = RunSpec::new(Test::Bandwidth);
-        spec.responder.device = asked.into();
-        resolve_device(&spec, requester, own).map(|side| side.device)
-    }
-
-    #[test]
-    fn the_device_is_the_requesters_wish_unless_serve_was_started_with_one() {
-        assert_eq!(resolve("auto", Fabric::Verbs, None).as_deref(), Ok("auto"));
-        assert_eq!(resolve("auto", Fabric::Verbs, Some("rxe1")).as_deref(), Ok("rxe1"));
-        assert_eq!(resolve("auto", Fabric::Soft, None).as_deref(), Ok("soft"));
-        assert!(resolve("rxe0", Fabric::Verbs, Some("rxe1")).unwrap_err().contains("--device rxe1"));
-    }
-
-    #[test]
-    fn software_and_hardware_do_not_meet() {
-        assert!(resolve("auto", Fabric::Soft, Some("rxe1")).unwrap_err().contains("cannot talk"));
-        assert!(resolve("soft", Fabric::Verbs, None).is_err());
-    }
 }
