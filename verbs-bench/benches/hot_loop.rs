@@ -7,24 +7,34 @@
 use std::{hint::black_box, time::Duration};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use schema::{Bytes, Nanos, RunSpec, Side, Stage, Stop, Test};
+use schema::{Bytes, Nanos, RunSpec, Side, Stage, Test};
 use verbs_bench::{
-    clock::{Clock, MonotonicRaw, Source, Tsc},
+    clock::Clock,
     connect::Region,
-    engine::{recorder::Recorder, watch::Watch},
+    engine::{
+        bandwidth::{End, Phases},
+        kept::Kept,
+        recorder::Recorder,
+        watch::Watch,
+    },
     session::endpoint::{Endpoint, loopback},
 };
 
-fn messages_take(spec: &RunSpec, endpoint: &Endpoint, region: &Region, clock: &Clock) -> Duration {
-    let recorder = || Recorder::new(clock.scale(), spec.interval_ns);
-    let (mut kept, mut scrap) = (recorder(), recorder());
+fn messages_take(
+    spec: &RunSpec,
+    count: u64,
+    endpoint: &Endpoint,
+    region: &Region,
+    clock: &Clock,
+) -> Duration {
+    let mut kept = Kept::new(clock.scale(), spec.interval_ns, None);
     let mut watch = Watch::new(None, Side::Requester, Stage::Measure, clock.scale(), spec.deadline_ns);
-    let mut bandwidth = endpoint.bandwidth(spec, spec.msg_bytes[0], region);
-    let measured = match clock.source() {
-        Source::Tsc => bandwidth.measure(Tsc, spec, &mut kept, &mut scrap, &mut watch),
-        Source::MonotonicRaw => bandwidth.measure(MonotonicRaw, spec, &mut kept, &mut scrap, &mut watch),
-    };
-    Duration::from_nanos(measured.expect("the raw software NIC does not fail").duration.get())
+    let mut bandwidth = endpoint.bandwidth(spec, spec.msg_bytes[0], region, clock);
+    let warm_until = clock.source().now() + clock.scale().ticks(spec.warmup_ns.get());
+    let phases = Phases { warm_until, end: End::After(count), messages_per_sec: None };
+    let measured = bandwidth.measure(phases, None, &mut kept, &mut watch);
+    let measured = measured.expect("the raw software NIC does not fail");
+    Duration::from_nanos(measured.duration(clock.scale()).get())
 }
 
 fn hot_loop(c: &mut Criterion) {
@@ -40,10 +50,7 @@ fn hot_loop(c: &mut Criterion) {
         group.bench_function(
             BenchmarkId::from_parameter(format!("list {post_list} interval {signal_interval}")),
             |b| {
-                b.iter_custom(|iterations| {
-                    spec.stop = Stop::Iterations(iterations);
-                    messages_take(&spec, &endpoint, &region, &clock)
-                });
+                b.iter_custom(|iterations| messages_take(&spec, iterations, &endpoint, &region, &clock));
             },
         );
     }

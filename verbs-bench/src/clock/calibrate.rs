@@ -29,6 +29,16 @@ pub enum Source {
     MonotonicRaw,
 }
 
+impl Source {
+    /// A reading, for cold code; the loops are compiled for a source.
+    pub fn now(self) -> u64 {
+        match self {
+            Source::Tsc => Tsc.now(),
+            Source::MonotonicRaw => MonotonicRaw.now(),
+        }
+    }
+}
+
 /// Why the clock could not be chosen as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClockError {

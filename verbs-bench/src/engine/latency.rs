@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU8, Ordering, fence};
 
 use rdma_sys::{ibv_cq, ibv_qp, ibv_send_flags, ibv_send_wr, ibv_sge, ibv_wc};
-use schema::{Nanos, RunSpec, Stage, Stop};
+use schema::{RunSpec, Stage, Stop};
 
 use super::{
     Halt,
@@ -120,7 +120,7 @@ impl PingPong {
         watch.enter(Stage::Drain);
         self.reap_all(clock, kept.completion, watch)?;
         kept.completion.finish(ended, messages);
-        Ok(Measured { messages, duration: Nanos(scale.ns(ended - began)) })
+        Ok(Measured { messages, began, ended, sent: self.posted as u64, ..Measured::default() })
     }
 
     /// The hot loop of the requester. Returns the tick at which it ended and the round trips it made.

@@ -5,10 +5,14 @@
 pub mod bandwidth;
 pub mod idle;
 pub mod job;
+pub mod kept;
 pub mod lane;
 pub mod latency;
 pub mod layout;
+pub mod pace;
 pub mod pattern;
+pub mod post;
+pub mod reap;
 pub mod receiver;
 pub mod recorder;
 mod trouble;

@@ -75,13 +75,19 @@ impl Recorder {
     /// Adds a sample of so many ticks.
     #[inline(always)]
     pub fn add(&mut self, ticks: u64) {
+        self.add_n(ticks, 1);
+    }
+
+    /// Adds `count` samples of so many ticks.
+    #[inline(always)]
+    pub fn add_n(&mut self, ticks: u64, count: u64) {
         let ns = self.scale.ns(ticks);
         if ns == self.pending_ns {
-            self.pending_count += 1;
+            self.pending_count += count;
         } else {
             self.flush();
             self.pending_ns = ns;
-            self.pending_count = 1;
+            self.pending_count = count;
         }
     }
 

@@ -6,11 +6,12 @@ use schema::{Bytes, Fabric, RunSpec, Side, record::Granted};
 
 use super::queues::Queues;
 use crate::{
+    clock::Clock,
     connect::{Offer, Party, Region},
     engine::{
         bandwidth::Bandwidth,
         job::{Job, Memory},
-        lane::{Addresses, Lane, Load},
+        lane::{Addresses, Load},
         latency::PingPong,
         layout::Layout,
     },
@@ -162,15 +163,15 @@ impl Endpoint {
     }
 
     /// The bandwidth loop of one thread for one message size.
-    pub fn bandwidth(&self, spec: &RunSpec, msg_bytes: Bytes, peer: &Region) -> Bandwidth {
-        let job = self.job(0, spec, msg_bytes, peer);
-        let (load, addresses) = (load(&job), addresses(&job));
-        let lanes = job.qps.iter().map(|qp| {
-            // SAFETY: the QP is in RTS and lives in self, as does the memory; callers drop the loop before self.
-            unsafe { Lane::new(qp.qp, qp.index, &load, &self.layout, &addresses) }
-        });
-        // SAFETY: the CQ is the one every QP was created with.
-        unsafe { Bandwidth::new(lanes.collect(), job.send_cq.cq, spec) }
+    pub fn bandwidth<'a>(
+        &self,
+        spec: &'a RunSpec,
+        msg_bytes: Bytes,
+        peer: &Region,
+        clock: &Clock,
+    ) -> Bandwidth<'a> {
+        // SAFETY: QPs, queue and memory live in self; callers drop the loop before self.
+        unsafe { Bandwidth::new(&self.job(0, spec, msg_bytes, peer), clock) }
     }
 
     /// The ping-pong of this endpoint for one message size.
@@ -196,13 +197,7 @@ fn addresses(job: &Job<'_>) -> Addresses {
 }
 
 fn load(job: &Job<'_>) -> Load {
-    Load {
-        msg_bytes: job.msg_bytes,
-        inline: job.is_inline(),
-        tx_depth: job.spec.tx_depth,
-        post_list: job.spec.post_list,
-        signal_interval: job.spec.signal_interval,
-    }
+    Load { msg_bytes: job.msg_bytes, inline: job.is_inline() }
 }
 
 /// An endpoint on the raw software NIC that writes into its own target half, and that half: what the loop is timed and tested
@@ -234,9 +229,11 @@ mod tests {
     use schema::{Nanos, Stage, Stop, Test, Transport};
 
     use super::*;
-    use crate::{
-        clock::{MonotonicRaw, Scale},
-        engine::{pattern, recorder::Recorder, watch::Watch},
+    use crate::engine::{
+        bandwidth::{End, Measured, Phases},
+        kept::Kept,
+        pattern,
+        watch::Watch,
     };
 
     fn spec(change: impl FnOnce(&mut RunSpec)) -> RunSpec {
@@ -248,39 +245,72 @@ mod tests {
         spec
     }
 
-    fn recorder() -> Recorder {
-        Recorder::new(Scale::NANOSECONDS, Nanos(100_000_000))
+    fn clock() -> Clock {
+        static CLOCK: std::sync::OnceLock<Clock> = std::sync::OnceLock::new();
+        CLOCK.get_or_init(Clock::calibrate).clone()
     }
 
-    fn watch() -> Watch<'static> {
-        Watch::new(None, Side::Requester, Stage::Measure, Scale::NANOSECONDS, Nanos(2_000_000_000))
+    fn watch(clock: &Clock) -> Watch<'static> {
+        Watch::new(None, Side::Requester, Stage::Measure, clock.scale(), Nanos(2_000_000_000))
+    }
+
+    /// Runs a spec against itself.
+    fn measure(spec: &RunSpec) -> (Measured, Kept) {
+        let clock = clock();
+        let (endpoint, region) = loopback(spec).unwrap();
+        let mut kept = Kept::new(clock.scale(), spec.interval_ns, None);
+        let now = clock.source().now();
+        let end = match spec.stop {
+            Stop::DurationNs(duration) => End::At(now + clock.scale().ticks(duration.get())),
+            Stop::Iterations(count) => End::After(count),
+        };
+        let phases = Phases { warm_until: now, end, messages_per_sec: None };
+        let measured = endpoint
+            .bandwidth(spec, spec.msg_bytes[0], &region, &clock)
+            .measure(phases, None, &mut kept, &mut watch(&clock))
+            .unwrap();
+        (measured, kept)
     }
 
     #[test]
     fn every_slot_of_every_qp_is_written_once_with_its_own_bytes() {
         let spec = spec(|s| (s.post_list, s.qp_count, s.msg_bytes) = (5, 3, vec![Bytes(100)]));
+        let clock = clock();
         let (mut endpoint, region) = loopback(&spec).unwrap();
         pattern::fill(endpoint.source(), 0);
-        let mut bandwidth = endpoint.bandwidth(&spec, Bytes(100), &region);
-        let slots = endpoint.layout().slots;
-        bandwidth.write_once(MonotonicRaw, slots, &mut recorder(), &mut watch()).unwrap();
+        let mut bandwidth = endpoint.bandwidth(&spec, Bytes(100), &region, &clock);
+        assert_eq!(bandwidth.send_each_slot_once(None, &mut watch(&clock)).unwrap(), 15);
         let layout = *endpoint.layout();
         let check = pattern::check_in_place(endpoint.target(), &layout, 100, 0, Transport::Rc);
         assert_eq!((check.checked_bytes, check.wrong_bytes), (Bytes(5 * 3 * 100), Bytes(0)));
     }
 
     #[test]
+    fn a_working_set_is_walked_to_its_last_slot() {
+        let spec = spec(|s| {
+            (s.post_list, s.qp_count, s.msg_bytes) = (3, 2, vec![Bytes(100)]);
+            (s.working_set_bytes, s.stride_bytes) = (Some(Bytes(16 << 10)), Some(Bytes(256)));
+        });
+        let clock = clock();
+        let (mut endpoint, region) = loopback(&spec).unwrap();
+        pattern::fill(endpoint.source(), 0);
+        let mut bandwidth = endpoint.bandwidth(&spec, Bytes(100), &region, &clock);
+        bandwidth.send_each_slot_once(None, &mut watch(&clock)).unwrap();
+        let layout = *endpoint.layout();
+        let check = pattern::check_in_place(endpoint.target(), &layout, 100, 0, Transport::Rc);
+        assert_eq!((check.checked_bytes, check.wrong_bytes), (Bytes(64 * 2 * 100), Bytes(0)));
+    }
+
+    #[test]
     fn a_duration_ends_and_what_it_counts_fits_its_intervals() {
-        let spec = spec(|s| s.stop = Stop::DurationNs(Nanos(30_000_000)));
-        let (endpoint, region) = loopback(&spec).unwrap();
-        let mut kept = recorder();
-        let measured = endpoint
-            .bandwidth(&spec, Bytes(64), &region)
-            .measure(MonotonicRaw, &spec, &mut kept, &mut recorder(), &mut watch())
-            .unwrap();
-        assert!(measured.messages > 0 && measured.duration >= Nanos(30_000_000));
-        assert_eq!(kept.samples().0.len(), measured.messages);
-        assert_eq!(kept.intervals().iter().map(|interval| interval.messages).sum::<u64>(), measured.messages);
+        let (measured, kept) = measure(&spec(|s| s.stop = Stop::DurationNs(Nanos(30_000_000))));
+        assert!(measured.messages > 0 && measured.duration(clock().scale()) >= Nanos(30_000_000));
+        let latency = &kept.latency;
+        assert_eq!(latency.samples().0.len(), measured.messages);
+        assert_eq!(
+            latency.intervals().iter().map(|interval| interval.messages).sum::<u64>(),
+            measured.messages
+        );
     }
 
     proptest! {
@@ -288,23 +318,20 @@ mod tests {
         #[test]
         fn exactly_as_many_messages_as_asked_and_one_sample_a_signal(
             depth in 1u32..80, list in 0u32..80, interval in 0u32..80, qps in 1u32..4, batch in 1u32..20, count in 1u64..2_000,
+            walk: bool,
         ) {
             let mut spec = RunSpec::new(Test::Bandwidth);
             (spec.requester.device, spec.responder.device) = ("soft".into(), "soft".into());
             (spec.tx_depth, spec.post_list, spec.signal_interval) = (depth, list % depth + 1, interval % depth + 1);
             (spec.qp_count, spec.cq_poll_batch, spec.stop) = (qps, batch, Stop::Iterations(count));
             (spec.msg_bytes, spec.warmup_ns) = (vec![Bytes(8)], Nanos(0));
+            spec.working_set_bytes = walk.then_some(Bytes(64 << 10));
             prop_assume!(spec.faults().is_empty());
-            let (endpoint, region) = loopback(&spec).unwrap();
-            let mut kept = recorder();
-            let measured = endpoint
-                .bandwidth(&spec, Bytes(8), &region)
-                .measure(MonotonicRaw, &spec, &mut kept, &mut recorder(), &mut watch())
-                .map_err(|halt| TestCaseError::fail(format!("{halt:?}")))?;
+            let (measured, kept) = measure(&spec);
             prop_assert_eq!(measured.messages, count);
             let quotas = (0..u64::from(qps)).map(|qp| count / u64::from(qps) + u64::from(qp < count % u64::from(qps)));
             let signals: u64 = quotas.map(|quota| quota.div_ceil(u64::from(spec.signal_interval))).sum();
-            prop_assert_eq!(kept.samples().0.len(), signals);
+            prop_assert_eq!(kept.latency.samples().0.len(), signals);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use schema::{
     Bytes, EncodedHistogram, Fabric, LatencyKind, LatencySummary, Nanos, Outcome, Point, RunRecord, RunSpec,
-    Side, Stage, Test, record::DataCheck,
+    Side, Stage, Stop, Test, record::DataCheck,
 };
 
 use super::{
@@ -24,7 +24,8 @@ use crate::{
     },
     engine::{
         Halt,
-        bandwidth::Measured,
+        bandwidth::{End, Measured, Phases},
+        kept::Kept,
         latency::{PingPong, Samples},
         layout::Layout,
         pattern,
@@ -194,13 +195,10 @@ impl Run<'_> {
         place: &Placement,
         size: Bytes,
     ) -> Result<DataCheck, Fault> {
-        let mut scrap = Recorder::new(place.scale(), self.spec.interval_ns);
         let mut watch =
             Watch::new(Some(self.frames.stream()), SIDE, Stage::Verify, place.scale(), self.spec.deadline_ns);
-        let mut bandwidth = endpoint.bandwidth(self.spec, size, &offer.region);
-        let slots = endpoint.layout().slots;
-        let written =
-            with_ticks!(place.clock(), |ticks| bandwidth.write_once(ticks, slots, &mut scrap, &mut watch));
+        let mut bandwidth = endpoint.bandwidth(self.spec, size, &offer.region, place.clock());
+        let written = bandwidth.send_each_slot_once(None, &mut watch);
         written.map_err(|halt| self.explain(halt, Stage::Verify))?;
         self.send(&Message::Check, Stage::Verify)?;
         let check =
@@ -229,17 +227,22 @@ impl Run<'_> {
         data_check: Option<DataCheck>,
         cpus_seen: &mut Vec<u32>,
     ) -> Result<Point, Fault> {
-        let mut kept = Recorder::new(place.scale(), self.spec.interval_ns);
-        let mut scrap = Recorder::new(place.scale(), self.spec.interval_ns);
+        let mut kept = Kept::new(place.scale(), self.spec.interval_ns, None);
         let mut watch =
             Watch::new(Some(self.frames.stream()), SIDE, Stage::WarmUp, place.scale(), self.spec.deadline_ns);
-        let mut bandwidth = endpoint.bandwidth(self.spec, size, &offer.region);
-        let measured = with_ticks!(place.clock(), |ticks| bandwidth
-            .measure(ticks, self.spec, &mut kept, &mut scrap, &mut watch));
+        let mut bandwidth = endpoint.bandwidth(self.spec, size, &offer.region, place.clock());
+        let warm_until = place.clock().source().now() + place.scale().ticks(self.spec.warmup_ns.get());
+        let end = match self.spec.stop {
+            Stop::DurationNs(duration) => End::At(warm_until + place.scale().ticks(duration.get())),
+            Stop::Iterations(count) => End::After(count),
+        };
+        let phases = Phases { warm_until, end, messages_per_sec: None };
+        let measured = bandwidth.measure(phases, None, &mut kept, &mut watch);
         let (stage, _) = watch.place();
         let measured = measured.map_err(|halt| self.explain(halt, stage))?;
+        let kept = kept.latency;
         note_cpus(cpus_seen, &kept);
-        let seconds = measured.duration.get() as f64 / 1e9;
+        let seconds = measured.duration(place.scale()).get() as f64 / 1e9;
         let rate = measured.messages as f64 / seconds;
         Ok(Point {
             bandwidth_bits_per_sec: Some(rate * size.get() as f64 * 8.0),
@@ -351,7 +354,7 @@ fn point(
         op: spec.op,
         msg_bytes: size,
         messages: measured.messages,
-        duration_ns: measured.duration,
+        duration_ns: measured.duration(recorder.scale()),
         bandwidth_bits_per_sec: None,
         messages_per_sec: None,
         latency_ns: LatencySummary::of(kind, samples).ok_or_else(nothing)?,
