@@ -12,7 +12,10 @@ use std::{
 use memmap2::MmapRaw;
 use rdma_sys::{ibv_context, ibv_cq, ibv_qp, ibv_send_wr, ibv_wc};
 
-use super::{Behaviour, fault::Faults, link::Link, peer::SoftPeer, raw, stall::LinkTime};
+use super::{
+    Behaviour, arena::Arena, fault::Faults, link::Link, peer::SoftPeer, raw, receive::post_recv,
+    stall::LinkTime,
+};
 use crate::{placement::current_cpu, verbs::VerbsError};
 use schema::SoftFault;
 
@@ -31,8 +34,10 @@ pub(super) struct SoftContext {
     behaviour: Option<Behaviour>,
     /// When the first QP came to RTS, which the periods of stalls count from.
     connected: OnceLock<u64>,
-    /// QPs of one peer share one mapping of its memory.
+    /// QPs of one peer share one mapping of its memory. Their receive queues are not part of the key.
     mappings: Mutex<Vec<(SoftPeer, Weak<MmapRaw>)>>,
+    /// Where the receive queues of its QPs lie; made with the first.
+    arena: OnceLock<Arc<Arena>>,
     last_qp_num: AtomicU32,
     /// PDs and CQs that stand on it.
     pub(super) children: AtomicU32,
@@ -53,12 +58,14 @@ impl SoftContext {
         ibv.num_comp_vectors = 1;
         ibv.ops.post_send = Some(post_send);
         ibv.ops.poll_cq = Some(poll_cq);
+        ibv.ops.post_recv = Some(post_recv);
         Ok(SoftContext {
             ibv,
             link,
             behaviour: behaviour.cloned(),
             connected: OnceLock::new(),
             mappings: Mutex::default(),
+            arena: OnceLock::new(),
             last_qp_num: AtomicU32::new(0),
             children: AtomicU32::new(0),
         })
@@ -72,17 +79,27 @@ impl SoftContext {
         (self.last_qp_num.fetch_add(1, Relaxed) + 1) & 0xff_ffff
     }
 
+    /// Where receive queues lie.
+    pub(super) fn arena(&self) -> io::Result<&Arc<Arena>> {
+        match self.arena.get() {
+            Some(arena) => Ok(arena),
+            // Of two threads here at once the second's file is closed again.
+            None => Arena::new().map(|arena| self.arena.get_or_init(|| arena)),
+        }
+    }
+
     /// The peer's memory, mapped once for all QPs that reach it.
     pub(super) fn map(&self, peer: &SoftPeer) -> Result<Arc<MmapRaw>, VerbsError> {
         let mut mappings = self.mappings.lock().unwrap_or_else(PoisonError::into_inner);
         mappings.retain(|(_, mapping)| mapping.strong_count() > 0);
+        let peer = SoftPeer { receives: None, ..peer.clone() };
         let known =
-            mappings.iter().find(|(known, _)| known == peer).and_then(|(_, mapping)| mapping.upgrade());
+            mappings.iter().find(|(known, _)| *known == peer).and_then(|(_, mapping)| mapping.upgrade());
         if let Some(mapping) = known {
             return Ok(mapping);
         }
         let mapping = Arc::new(peer.map()?);
-        mappings.push((peer.clone(), Arc::downgrade(&mapping)));
+        mappings.push((peer, Arc::downgrade(&mapping)));
         Ok(mapping)
     }
 

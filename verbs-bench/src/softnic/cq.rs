@@ -2,9 +2,9 @@
 
 use std::{ffi::c_int, io, ptr};
 
-use rdma_sys::{ibv_cq, ibv_wc, ibv_wc_opcode::IBV_WC_RDMA_WRITE, imm_data_invalidated_rkey_union_t};
+use rdma_sys::{ibv_context, ibv_cq_ex, ibv_wc, imm_data_invalidated_rkey_union_t};
 
-use super::{qp::SoftQp, stall::LinkTime};
+use super::{flight::Completed, qp::SoftQp, ring::Arrival, stall::LinkTime};
 
 /// Most entries of a CQ, as current devices have it.
 pub(super) const MAX_CQE: u32 = 1 << 22;
@@ -12,45 +12,56 @@ pub(super) const MAX_CQE: u32 = 1 << 22;
 /// A completion queue. Its first field is what verbs sees; one thread at a time uses it and its QPs.
 #[repr(C)]
 pub(super) struct SoftCq {
-    pub(super) ibv: ibv_cq,
+    pub(super) ex: ibv_cq_ex,
     ring: Box<[Cqe]>,
     /// Completions handed out, and pushed, since the beginning.
     popped: u64,
     pushed: u64,
     /// A completion found no room. As with hardware the queue is then unusable.
     overrun: bool,
-    /// The QPs that complete here.
+    /// The QPs that complete here, sends or receives.
     pub(super) qps: Vec<*mut SoftQp>,
+    /// Polling must look at its QPs: one has receives, or something in flight.
+    pub(super) attention: bool,
     /// Time on the link, for QPs with a model.
     pub(super) link_time: LinkTime,
 }
 
 /// A completion waiting to be polled.
 #[derive(Clone, Copy)]
-struct Cqe {
-    wr_id: u64,
-    qp: *mut SoftQp,
-    /// Work requests of `qp` whose slots are free once this is polled.
-    retires: u64,
-    status: u32,
-    byte_len: u32,
+pub(super) struct Cqe {
+    pub(super) wr_id: u64,
+    pub(super) qp: *mut SoftQp,
+    /// Work requests of the send queue of `qp` whose slots are free once this is polled; 0 for a receive.
+    pub(super) retires: u64,
+    /// The device's time of it, where it keeps one.
+    pub(super) at: u64,
+    pub(super) status: u32,
+    pub(super) opcode: u32,
+    pub(super) byte_len: u32,
+    pub(super) imm: u32,
+    pub(super) wc_flags: u32,
+    pub(super) src_qp: u32,
 }
 
 impl SoftCq {
-    pub(super) fn new(ibv: ibv_cq, entries: u32) -> io::Result<SoftCq> {
+    /// An empty queue for at least `entries` completions, on an open context.
+    pub(super) fn new(context: *mut ibv_context, entries: u32) -> io::Result<SoftCq> {
         if entries == 0 || entries > MAX_CQE {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
-        let empty = Cqe { wr_id: 0, qp: ptr::null_mut(), retires: 0, status: 0, byte_len: 0 };
-        let ring = vec![empty; entries.next_power_of_two() as usize].into_boxed_slice();
-        let ibv = ibv_cq { cqe: ring.len() as c_int, ..ibv };
+        let ring = vec![Cqe::EMPTY; entries.next_power_of_two() as usize].into_boxed_slice();
+        let cqe = ring.len() as c_int;
+        // SAFETY: ibv_cq_ex is integers, pointers, optional functions and an unused mutex and condition; all zero is valid.
+        let ex = ibv_cq_ex { context, cqe, ..unsafe { std::mem::zeroed() } };
         Ok(SoftCq {
-            ibv,
+            ex,
             ring,
             popped: 0,
             pushed: 0,
             overrun: false,
             qps: Vec::new(),
+            attention: false,
             link_time: LinkTime::EVEN,
         })
     }
@@ -60,15 +71,15 @@ impl SoftCq {
         count as usize & (self.ring.len() - 1)
     }
 
-    /// Queues the completion of the work request `qp` posted as its `retires`-th.
+    /// Queues a completion.
     #[inline(always)]
-    pub(super) fn push(&mut self, qp: *mut SoftQp, wr_id: u64, retires: u64, status: u32, byte_len: u32) {
+    pub(super) fn push(&mut self, cqe: Cqe) {
         if self.pushed - self.popped == self.ring.len() as u64 {
             self.overrun = true;
             return;
         }
         let at = self.index(self.pushed);
-        self.ring[at] = Cqe { wr_id, qp, retires, status, byte_len };
+        self.ring[at] = cqe;
         self.pushed += 1;
     }
 
@@ -83,14 +94,9 @@ impl SoftCq {
             return if self.overrun { -libc::EOVERFLOW } else { 0 };
         }
         for at in 0..ready {
-            let cqe = self.ring[self.index(self.popped + at)];
-            // SAFETY: destroying a QP takes its completions out of the ring, so this one is live.
-            let qp_num = unsafe {
-                (*cqe.qp).retired = cqe.retires;
-                (*cqe.qp).ibv.qp_num
-            };
-            // SAFETY: at < ready <= num_entries, for which the caller has room.
-            unsafe { wc.add(at as usize).write(cqe.to_wc(qp_num)) };
+            let cqe = &self.ring[self.index(self.popped + at)];
+            // SAFETY: the QP is live (caller); at < ready <= num_entries, for which the caller has room.
+            unsafe { wc.add(at as usize).write(cqe.hand_out()) };
         }
         self.popped += ready;
         ready as c_int
@@ -113,18 +119,54 @@ impl SoftCq {
 }
 
 impl Cqe {
+    const EMPTY: Cqe = Cqe {
+        wr_id: 0,
+        qp: ptr::null_mut(),
+        retires: 0,
+        at: 0,
+        status: 0,
+        opcode: 0,
+        byte_len: 0,
+        imm: 0,
+        wc_flags: 0,
+        src_qp: 0,
+    };
+
+    /// The completion of the work request `qp` posted as its `number`-th.
     #[inline(always)]
-    fn to_wc(self, qp_num: u32) -> ibv_wc {
+    pub(super) fn sent(qp: *mut SoftQp, done: Completed) -> Cqe {
+        let Completed { wr_id, status, opcode, byte_len, number, at } = done;
+        Cqe { wr_id, qp, retires: number, at, status, opcode, byte_len, ..Cqe::EMPTY }
+    }
+
+    /// The completion of a receive.
+    #[inline(always)]
+    pub(super) fn received(qp: *mut SoftQp, wr_id: u64, arrival: Arrival) -> Cqe {
+        let Arrival { at, status, opcode, byte_len, imm, wc_flags, src_qp } = arrival;
+        Cqe { wr_id, qp, retires: 0, at, status, opcode, byte_len, imm, wc_flags, src_qp }
+    }
+
+    /// Frees the slots it stands for, and puts it as verbs has it.
+    ///
+    /// # Safety
+    /// Its QP is live: destroying one takes its completions out of the ring.
+    #[inline(always)]
+    unsafe fn hand_out(&self) -> ibv_wc {
+        // SAFETY: live (caller), and no reference to it is.
+        let qp_num = unsafe {
+            (*self.qp).retired = (*self.qp).retired.max(self.retires);
+            (*self.qp).ex.qp_base.qp_num
+        };
         ibv_wc {
             wr_id: self.wr_id,
             status: self.status,
-            opcode: IBV_WC_RDMA_WRITE,
+            opcode: self.opcode,
             vendor_err: 0,
             byte_len: self.byte_len,
-            imm_data_invalidated_rkey_union: imm_data_invalidated_rkey_union_t { imm_data: 0 },
+            imm_data_invalidated_rkey_union: imm_data_invalidated_rkey_union_t { imm_data: self.imm },
             qp_num,
-            src_qp: 0,
-            wc_flags: 0,
+            src_qp: self.src_qp,
+            wc_flags: self.wc_flags,
             pkey_index: 0,
             slid: 0,
             sl: 0,

@@ -1,12 +1,19 @@
 //! A NIC in software: the same verbs objects and the same `ibv_post_send`/`ibv_poll_cq` calls, without a device.
 //!
 //! It builds its own `ibv_context`, PD, MR, CQ and QP whose operations are functions of this room, so the hot loop above
-//! can't tell. A write is a store into the peer's memory, which is a memfd of another process on this host. `raw` does it
-//! at once: cores and memory, nothing else. `modelled` does it when the link model says so; without a model but with a
-//! fault, the link takes no time. Nothing happens by itself: the NIC makes progress when its owner posts or polls.
+//! can't tell. A write is a store into the peer's memory, which is a memfd of another process on this host; a send consumes
+//! a receive of the peer's queue, which lies in shared memory too. `raw` does it at once: cores and memory, nothing else.
+//! `modelled` does it when the link model says so; without a model but with a fault, the link takes no time. Nothing happens
+//! by itself: the NIC makes progress when its owner posts or polls.
+//!
+//! What it leaves out: a read's and an atomic's payload is charged to the requester's direction of the link and lands as the
+//! request arrives; reads outstanding are not limited; receives must lie in the region the peer was told of; a completion on
+//! an unreliable transport comes with the delivery, since nothing comes back.
 //!
 //! No lock is taken on the data path: a CQ and the QPs that complete to it belong to one thread at a time.
 
+mod accept;
+mod arena;
 mod context;
 mod cq;
 mod fault;
@@ -15,14 +22,18 @@ mod jitter;
 mod link;
 mod modelled;
 mod peer;
+mod progress;
 mod provider;
 mod qp;
 mod raw;
+mod reach;
+mod receive;
 mod region;
+mod ring;
 mod stall;
 #[cfg(test)]
 mod tests;
-mod write;
+mod work;
 
 use std::sync::Arc;
 
@@ -34,7 +45,7 @@ use crate::{
     verbs::Provider,
 };
 
-pub use peer::SoftPeer;
+pub use peer::{SharedRing, SoftPeer};
 
 /// The software NIC: one device named `soft` with one port.
 pub struct SoftNic {

@@ -7,9 +7,10 @@ use std::{
     path::PathBuf,
 };
 
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::MmapRaw;
 use serde::{Deserialize, Serialize};
 
+use super::{arena, reach::PeerReceives, ring::Ring};
 use crate::{placement::Buffer, verbs::VerbsError};
 
 /// A registered memory region of a software NIC, as a peer on the same host finds it.
@@ -30,11 +31,27 @@ pub struct SoftPeer {
     pub base_addr: u64,
     /// Remote key.
     pub rkey: u32,
+    /// The receive queue of the QP; absent for one that receives nothing.
+    pub receives: Option<SharedRing>,
+}
+
+/// A receive queue of a software NIC, in another memfd of the same process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedRing {
+    /// The memfd.
+    pub fd: i32,
+    /// Where it begins there, in bytes.
+    pub offset: u64,
+    /// Receives it was made for.
+    pub entries: u32,
+    /// QP it belongs to.
+    pub qp_num: u32,
 }
 
 impl SoftPeer {
     /// Describes our own memory; `None` for memory that can't be shared, or where /proc does not say who we are.
-    pub(super) fn describe(buffer: &Buffer, rkey: u32) -> Option<SoftPeer> {
+    pub(super) fn describe(buffer: &Buffer, rkey: u32, receives: Option<SharedRing>) -> Option<SoftPeer> {
         let pid = std::process::id();
         Some(SoftPeer {
             boot_id: boot_id().ok()?,
@@ -44,41 +61,54 @@ impl SoftPeer {
             len: buffer.len() as u64,
             base_addr: buffer.as_ptr() as u64,
             rkey,
+            receives,
         })
     }
 
     /// Maps the peer's memory, every page present.
     pub(super) fn map(&self) -> Result<MmapRaw, VerbsError> {
+        self.map_part(self.fd, 0, self.len)
+    }
+
+    /// Maps the receive queue of the peer's QP, if it has one.
+    pub(super) fn map_receives(&self) -> Result<Option<PeerReceives>, VerbsError> {
+        let Some(SharedRing { fd, offset, entries, qp_num }) = self.receives else { return Ok(None) };
+        let bytes = Ring::bytes(entries).unwrap_or(0);
+        let ring = Ring::new(self.map_part(fd, offset, bytes)?, entries);
+        Ok(ring.map(|ring| PeerReceives::new(ring, qp_num)))
+    }
+
+    fn map_part(&self, fd: i32, offset: u64, len: u64) -> Result<MmapRaw, VerbsError> {
         self.check_same_host()?;
         self.check_same_process()?;
-        let memfd = self.open()?;
-        let len = usize::try_from(self.len).unwrap_or(usize::MAX);
-        MmapOptions::new()
-            .len(len)
-            .populate()
-            .map_raw(&memfd)
-            .map_err(|source| self.error("mmap", "free memory, or use smaller buffers", source))
+        let memfd = self.open(fd, offset, len)?;
+        arena::map(&memfd, offset, len)
+            .map_err(|source| self.error(fd, "mmap", "free memory, or use smaller buffers", source))
     }
 
     fn check_same_host(&self) -> Result<(), VerbsError> {
         const ADVICE: &str =
             "the software NIC joins two processes of one host; between hosts use an RDMA device";
-        let ours = boot_id().map_err(|source| self.error("reading boot_id", ADVICE, source))?;
+        let ours = boot_id().map_err(|source| self.error(self.fd, "reading boot_id", ADVICE, source))?;
         match ours == self.boot_id {
             true => Ok(()),
-            false => {
-                Err(self.error("comparing boot ids", ADVICE, io::Error::other("the peer is on another host")))
-            }
+            false => Err(self.error(
+                self.fd,
+                "comparing boot ids",
+                ADVICE,
+                io::Error::other("the peer is on another host"),
+            )),
         }
     }
 
     fn check_same_process(&self) -> Result<(), VerbsError> {
         const ADVICE: &str = "both processes must share a PID namespace, and the peer must still run";
         let started =
-            start_time(self.pid).map_err(|source| self.error("reading its stat", ADVICE, source))?;
+            start_time(self.pid).map_err(|source| self.error(self.fd, "reading its stat", ADVICE, source))?;
         match started == self.start_time {
             true => Ok(()),
             false => Err(self.error(
+                self.fd,
                 "comparing start times",
                 ADVICE,
                 io::Error::other("this pid is another process here"),
@@ -87,24 +117,25 @@ impl SoftPeer {
     }
 
     /// Opens the memfd, and nothing that is no memfd or is shorter than promised.
-    fn open(&self) -> Result<File, VerbsError> {
+    fn open(&self, fd: i32, offset: u64, len: u64) -> Result<File, VerbsError> {
         const ADVICE: &str = "both processes must run as the same user, or this one as root";
-        let path = PathBuf::from(format!("/proc/{}/fd/{}", self.pid, self.fd));
-        let fail = |source| self.error("opening its memfd", ADVICE, source);
+        let path = PathBuf::from(format!("/proc/{}/fd/{fd}", self.pid));
+        let fail = |source| self.error(fd, "opening its memfd", ADVICE, source);
         let target = fs::read_link(&path).map_err(fail)?;
         if !target.to_string_lossy().starts_with("/memfd:") {
             return Err(fail(io::Error::other(format!("{} is no memfd", target.display()))));
         }
         let file = OpenOptions::new().read(true).write(true).open(&path).map_err(fail)?;
         let have = file.metadata().map_err(fail)?.len();
-        if self.len == 0 || have < self.len {
-            return Err(fail(io::Error::other(format!("it has {have} bytes, {} were announced", self.len))));
+        if len == 0 || offset.checked_add(len).is_none_or(|end| have < end) {
+            let text = format!("it has {have} bytes, {len} from {offset} on were announced");
+            return Err(fail(io::Error::other(text)));
         }
         Ok(file)
     }
 
-    fn error(&self, step: &str, advice: &'static str, source: io::Error) -> VerbsError {
-        VerbsError::SoftPeer { what: format!("{step}, process {}, fd {}", self.pid, self.fd), advice, source }
+    fn error(&self, fd: i32, step: &str, advice: &'static str, source: io::Error) -> VerbsError {
+        VerbsError::SoftPeer { what: format!("{step}, process {}, fd {fd}", self.pid), advice, source }
     }
 }
 
@@ -128,7 +159,7 @@ mod tests {
 
     fn described() -> (Buffer, SoftPeer) {
         let buffer = Buffer::memfd(8192, None).unwrap();
-        let peer = SoftPeer::describe(&buffer, 7).unwrap();
+        let peer = SoftPeer::describe(&buffer, 7, None).unwrap();
         (buffer, peer)
     }
 
@@ -149,7 +180,7 @@ mod tests {
 
     #[test]
     fn anonymous_memory_has_no_description() {
-        assert_eq!(SoftPeer::describe(&Buffer::anonymous(4096, None).unwrap(), 7), None);
+        assert_eq!(SoftPeer::describe(&Buffer::anonymous(4096, None).unwrap(), 7, None), None);
     }
 
     #[test]

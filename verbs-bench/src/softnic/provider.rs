@@ -5,7 +5,7 @@
 use std::{ffi::c_int, io, sync::atomic::Ordering::Relaxed};
 
 use rdma_sys::*;
-use schema::Fabric;
+use schema::{Fabric, Transport};
 
 use super::{
     SoftNic,
@@ -13,6 +13,8 @@ use super::{
     cq::{MAX_CQE, SoftCq},
     peer::SoftPeer,
     qp::{MAX_QP_WR, SoftQp},
+    reach::Remote,
+    receive::ReceiveQueue,
     region::{Regions, SoftPd},
 };
 use crate::{
@@ -73,7 +75,7 @@ impl Provider for SoftNic {
             phys_port_cnt: 1,
             max_qp_rd_atom: 16,
             max_qp_init_rd_atom: 16,
-            atomics: false,
+            atomics: true,
             num_comp_vectors: 1,
             extended: false,
             timestamp_ticks_per_sec: None,
@@ -140,15 +142,15 @@ impl Provider for SoftNic {
         Ok(())
     }
 
-    unsafe fn soft_peer(&self, _qp: *mut ibv_qp, mr: *mut ibv_mr, buffer: &Buffer) -> Option<SoftPeer> {
-        // SAFETY: live (caller).
-        SoftPeer::describe(buffer, unsafe { (*mr).rkey })
+    unsafe fn soft_peer(&self, qp: *mut ibv_qp, mr: *mut ibv_mr, buffer: &Buffer) -> Option<SoftPeer> {
+        // SAFETY: both are ours and live (caller).
+        let (qp, rkey) = unsafe { (&*qp.cast::<SoftQp>(), (*mr).rkey) };
+        let receives = qp.receives.as_ref().map(|receives| receives.shared(qp.ex.qp_base.qp_num));
+        SoftPeer::describe(buffer, rkey, receives)
     }
 
     unsafe fn create_cq(&self, context: *mut ibv_context, init: &CqInit) -> io::Result<*mut ibv_cq> {
-        // SAFETY: ibv_cq is integers, pointers and an unused mutex and condition; all zero is a valid value.
-        let ibv = ibv_cq { context, ..unsafe { zeroed() } };
-        let cq = SoftCq::new(ibv, init.entries)?;
+        let cq = SoftCq::new(context, init.entries)?;
         // SAFETY: one of ours, open (caller).
         unsafe { (*context.cast::<SoftContext>()).children.fetch_add(1, Relaxed) };
         Ok(into_raw(cq))
@@ -167,36 +169,51 @@ impl Provider for SoftNic {
     }
 
     unsafe fn create_qp(&self, pd: *mut ibv_pd, init: &QpInit) -> io::Result<(*mut ibv_qp, QpCaps)> {
-        let (cq, caps) = (init.send_cq, init.caps);
-        // SAFETY: PD and CQ are ours and live (caller), and so is their context.
+        let QpInit { transport, send_cq, recv_cq, caps, .. } = *init;
+        SoftQp::check(caps)?;
+        // SAFETY: PD and CQs are ours and live (caller), and so is their context.
         let context = unsafe { &*(*pd).context.cast::<SoftContext>() };
-        let ibv = ibv_qp {
+        let receives = match caps.max_recv_wr {
+            0 => None,
+            entries => Some(ReceiveQueue::new(context.arena()?, entries)?),
+        };
+        let qp_base = ibv_qp {
             // SAFETY: live (caller).
             context: unsafe { (*pd).context },
             pd,
-            send_cq: cq,
-            recv_cq: cq,
+            send_cq,
+            recv_cq,
             qp_num: context.next_qp_num(),
             state: ibv_qp_state::IBV_QPS_RESET,
-            qp_type: ibv_qp_type::IBV_QPT_RC,
+            qp_type: match transport {
+                Transport::Rc => ibv_qp_type::IBV_QPT_RC,
+                Transport::Uc => ibv_qp_type::IBV_QPT_UC,
+                Transport::Ud => ibv_qp_type::IBV_QPT_UD,
+            },
             // SAFETY: ibv_qp is integers, pointers and an unused mutex and condition; all zero is a valid value.
             ..unsafe { zeroed() }
         };
-        let qp: *mut SoftQp = into_raw(SoftQp::new(ibv, caps, context.is_modelled())?);
-        // SAFETY: PD and CQ are ours and live (caller).
+        let qp = SoftQp::new(qp_base, transport, caps, receives, context.is_modelled());
+        let attention = qp.wants_attention();
+        let qp: *mut SoftQp = into_raw(qp);
+        // SAFETY: PD and CQs are ours and live (caller).
         unsafe {
             (*pd.cast::<SoftPd>()).qp_count.fetch_add(1, Relaxed);
-            let cq = &mut *cq.cast::<SoftCq>();
-            cq.qps.push(qp);
+            for cq in queues(qp) {
+                (*cq).qps.push(qp);
+                (*cq).attention |= attention;
+            }
         }
         Ok((qp.cast(), caps))
     }
 
     unsafe fn destroy_qp(&self, qp: *mut ibv_qp) -> io::Result<()> {
         let qp = qp.cast::<SoftQp>();
-        // SAFETY: from `into_raw`, live, and used by this thread alone with its CQ (caller).
+        // SAFETY: from `into_raw`, live, and used by this thread alone with its CQs (caller).
         unsafe {
-            (*(*qp).cq).forget(qp);
+            for cq in queues(qp) {
+                (*cq).forget(qp);
+            }
             (*(*qp).pd).qp_count.fetch_sub(1, Relaxed);
             drop(Box::from_raw(qp));
         }
@@ -209,21 +226,46 @@ impl Provider for SoftNic {
         };
         // SAFETY: one of ours, live, and used by this thread alone (caller); its context is open.
         let (qp, context) = unsafe { (&mut *qp.cast::<SoftQp>(), &*(*qp).context.cast::<SoftContext>()) };
-        qp.attach(context.map(peer)?, peer.base_addr, peer.rkey);
+        let memory = Remote::new(context.map(peer)?, peer.base_addr, peer.rkey);
+        qp.reach.attach(memory, peer.map_receives()?);
         Ok(())
     }
 
-    unsafe fn modify_qp(&self, qp: *mut ibv_qp, attr: &mut ibv_qp_attr, _mask: c_int) -> io::Result<()> {
-        // SAFETY: one of ours, live, and used by this thread alone with its CQ (caller); its context is open.
-        let (qp, context) = unsafe { (&mut *qp.cast::<SoftQp>(), &*(*qp).context.cast::<SoftContext>()) };
+    unsafe fn modify_qp(&self, qp: *mut ibv_qp, attr: &mut ibv_qp_attr, mask: c_int) -> io::Result<()> {
+        let qp_ptr = qp.cast::<SoftQp>();
+        // SAFETY: one of ours, live, and used by this thread alone with its CQs (caller); its context is open.
+        let (qp, context) = unsafe { (&mut *qp_ptr, &*(*qp).context.cast::<SoftContext>()) };
         qp.enter_state(attr.qp_state)?;
-        if attr.qp_state == ibv_qp_state::IBV_QPS_RTS {
-            if let Some(flight) = &mut qp.flight {
-                flight.penalty = context.placement_penalty();
+        if mask as u32 & ibv_qp_attr_mask::IBV_QP_QKEY.0 != 0 {
+            qp.reach.qkey = attr.qkey;
+            if let Some(receives) = &qp.receives {
+                receives.set_qkey(attr.qkey);
             }
-            // SAFETY: the CQ outlives its QPs, and this thread alone uses it.
-            unsafe { (*qp.cq).link_time = context.link_time() };
+        }
+        if attr.qp_state == ibv_qp_state::IBV_QPS_RTS {
+            qp.flight.penalty = context.placement_penalty();
+        }
+        let attention = qp.wants_attention();
+        // SAFETY: the CQs outlive their QPs, and this thread alone uses them.
+        for cq in unsafe { queues(qp_ptr) } {
+            // SAFETY: as above.
+            unsafe {
+                (*cq).attention |= attention;
+                if attr.qp_state == ibv_qp_state::IBV_QPS_RTS {
+                    (*cq).link_time = context.link_time();
+                }
+            }
         }
         Ok(())
     }
+}
+
+/// The queues of a QP, each once.
+///
+/// # Safety
+/// `qp` is live.
+unsafe fn queues(qp: *mut SoftQp) -> impl Iterator<Item = *mut SoftCq> {
+    // SAFETY: live (caller).
+    let (send, recv) = unsafe { ((*qp).ex.qp_base.send_cq, (*qp).ex.qp_base.recv_cq) };
+    [Some(send), (recv != send).then_some(recv)].into_iter().flatten().map(|cq| cq.cast())
 }

@@ -1,55 +1,79 @@
-//! The queue pair: its state machine, its send queue's slots, and the peer memory it reaches.
+//! The queue pair: its state machine, its send queue's slots, its receive queue, and what it reaches.
 
-use std::{io, sync::Arc};
+use std::io;
 
-use memmap2::MmapRaw;
-use rdma_sys::{ibv_qp, ibv_qp_state::*};
+use rdma_sys::{ibv_qp, ibv_qp_ex, ibv_qp_state::*};
+use schema::Transport;
 
-use super::{cq::SoftCq, flight::Flight, region::SoftPd, write::Remote};
+use super::{flight::Flight, reach::Reach, receive::ReceiveQueue, region::SoftPd};
 use crate::verbs::QpCaps;
 
-/// Most work requests of a send queue, as current devices have it.
+/// Most work requests of a queue, as current devices have it.
 pub(super) const MAX_QP_WR: u32 = 1 << 16;
 /// Largest inline limit; a work queue entry of a device is no longer either.
 const MAX_INLINE_BYTES: u32 = 4096;
 
-/// A queue pair. Its first field is what verbs sees; `ibv.state` is its state.
+/// A queue pair. Its first field is what verbs sees.
 #[repr(C)]
 pub(super) struct SoftQp {
-    pub(super) ibv: ibv_qp,
+    pub(super) ex: ibv_qp_ex,
     pub(super) pd: *mut SoftPd,
-    pub(super) cq: *mut SoftCq,
     /// Work requests posted since the beginning, and those whose slots are free again: as on a device, a slot is free
     /// when the completion of it or of a later one was polled.
     pub(super) posted: u64,
     pub(super) retired: u64,
     max_send_wr: u64,
+    /// As many writes may be outstanding that are done as they are posted: none where a model delays them, where the
+    /// transport carries none, and while something in flight waits.
+    at_once: u64,
     pub(super) max_inline_bytes: u32,
-    pub(super) remote: Remote,
-    /// What `remote` points into.
-    mapping: Option<Arc<MmapRaw>>,
-    /// What is on the link; none on a raw NIC.
-    pub(super) flight: Option<Flight>,
+    modelled: bool,
+    pub(super) reach: Reach,
+    /// What is on the link; on a raw NIC, all but most writes pass through it too, and what waits for a receive stays.
+    pub(super) flight: Flight,
+    pub(super) receives: Option<ReceiveQueue>,
 }
 
 impl SoftQp {
-    pub(super) fn new(ibv: ibv_qp, caps: QpCaps, modelled: bool) -> io::Result<SoftQp> {
+    pub(super) fn new(
+        qp_base: ibv_qp,
+        transport: Transport,
+        caps: QpCaps,
+        receives: Option<ReceiveQueue>,
+        modelled: bool,
+    ) -> SoftQp {
         let QpCaps { max_send_wr, max_inline_bytes, .. } = caps;
-        if max_send_wr == 0 || max_send_wr > MAX_QP_WR || max_inline_bytes > MAX_INLINE_BYTES {
-            return Err(io::Error::from_raw_os_error(libc::EINVAL));
-        }
-        Ok(SoftQp {
-            pd: ibv.pd.cast(),
-            cq: ibv.send_cq.cast(),
-            ibv,
+        // SAFETY: ibv_qp_ex is integers, pointers, optional functions and an ibv_qp; all zero is a valid value.
+        let ex = ibv_qp_ex { qp_base, ..unsafe { std::mem::zeroed() } };
+        let mut qp = SoftQp {
+            pd: qp_base.pd.cast(),
+            ex,
             posted: 0,
             retired: 0,
             max_send_wr: max_send_wr.into(),
+            at_once: 0,
             max_inline_bytes,
-            remote: Remote::NONE,
-            mapping: None,
-            flight: modelled.then(|| Flight::new(max_send_wr, max_inline_bytes)),
-        })
+            modelled,
+            reach: Reach::nothing(transport, qp_base.qp_num),
+            flight: Flight::new(max_send_wr, max_inline_bytes),
+            receives,
+        };
+        qp.settle();
+        qp
+    }
+
+    /// Refuses sizes that no device has.
+    pub(super) fn check(caps: QpCaps) -> io::Result<()> {
+        let fits = (1..=MAX_QP_WR).contains(&caps.max_send_wr)
+            && caps.max_recv_wr <= MAX_QP_WR
+            && caps.max_inline_bytes <= MAX_INLINE_BYTES;
+        if fits { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EINVAL)) }
+    }
+
+    /// Its state, as `enum ibv_qp_state`.
+    #[inline(always)]
+    pub(super) fn state(&self) -> u32 {
+        self.ex.qp_base.state
     }
 
     #[inline(always)]
@@ -57,26 +81,44 @@ impl SoftQp {
         self.posted - self.retired >= self.max_send_wr
     }
 
-    /// Makes a peer's mapped memory reachable.
-    pub(super) fn attach(&mut self, mapping: Arc<MmapRaw>, base_addr: u64, rkey: u32) {
-        self.remote = Remote::new(mapping.as_mut_ptr(), base_addr, mapping.len() as u64, rkey);
-        self.mapping = Some(mapping);
+    /// Whether a write that is posted now is done at once. If not, nothing is said about why.
+    #[inline(always)]
+    pub(super) fn writes_at_once(&self) -> bool {
+        self.posted - self.retired < self.at_once
     }
 
-    /// Goes to `state` if the state machine of an RC QP allows it.
+    /// Settles whether writes are done at once, after something entered or left the flight.
+    #[inline]
+    pub(super) fn settle(&mut self) {
+        let passes = !self.modelled && self.reach.transport != Transport::Ud && self.flight.is_empty();
+        self.at_once = if passes { self.max_send_wr } else { 0 };
+    }
+
+    /// Whether polling one of its queues must look at it.
+    #[inline]
+    pub(super) fn wants_attention(&self) -> bool {
+        self.receives.is_some() || !self.flight.is_empty()
+    }
+
+    /// Goes to error: both queues are flushed.
+    #[cold]
+    pub(super) fn fail(&mut self) {
+        self.ex.qp_base.state = IBV_QPS_ERR;
+        self.flight.flush();
+        if let Some(receives) = &mut self.receives {
+            receives.flush();
+        }
+    }
+
+    /// Goes to `state` if the state machine allows it.
     pub(super) fn enter_state(&mut self, state: u32) -> io::Result<()> {
-        match (self.ibv.state, state) {
-            (_, IBV_QPS_ERR) => {
-                if let Some(flight) = &mut self.flight {
-                    flight.flush();
-                }
-            }
+        match (self.state(), state) {
+            (_, IBV_QPS_ERR) => self.fail(),
             (IBV_QPS_RESET | IBV_QPS_INIT, IBV_QPS_INIT)
             | (IBV_QPS_INIT, IBV_QPS_RTR)
-            | (IBV_QPS_RTR | IBV_QPS_RTS, IBV_QPS_RTS) => {}
+            | (IBV_QPS_RTR | IBV_QPS_RTS, IBV_QPS_RTS) => self.ex.qp_base.state = state,
             _ => return Err(io::Error::from_raw_os_error(libc::EINVAL)),
         }
-        self.ibv.state = state;
         Ok(())
     }
 }

@@ -1,23 +1,32 @@
-//! The data path without a link: a write is done, and its completion there, when `ibv_post_send` returns.
+//! The data path without a model: as fast as memory, nothing else.
 //!
-//! The yardstick of the hot loop above it: no clock, lock, allocation or division.
+//! A write is done by the time `ibv_post_send` returns, and its completion is queued. Everything else passes through the
+//! flight with no time on the way, so that a message that meets no receive waits there and nothing overtakes it.
 
 use std::ffi::c_int;
 
 use rdma_sys::{
-    ibv_cq, ibv_qp, ibv_qp_state::IBV_QPS_ERR, ibv_send_wr, ibv_wc, ibv_wc_status::IBV_WC_SUCCESS,
+    ibv_cq, ibv_qp, ibv_send_wr, ibv_wc, ibv_wc_opcode::IBV_WC_RDMA_WRITE, ibv_wc_status::IBV_WC_SUCCESS,
+    ibv_wr_opcode::IBV_WR_RDMA_WRITE,
 };
 
 use super::{
-    cq::SoftCq,
+    accept::{self, is_signaled},
+    cq::{Cqe, SoftCq},
+    flight::Completed,
+    modelled,
+    progress::{advance, progress},
     qp::SoftQp,
-    write::{Write, is_signaled},
+    stall::LinkTime,
 };
+
+/// All that happens on this NIC happens at this time.
+const NOW: u64 = 0;
 
 /// `ibv_post_send`.
 ///
 /// # Safety
-/// As in C: `qp` is one of ours, `wr` a list of work requests, `bad_wr` writable. No other thread uses the QP or its CQ.
+/// As in C: `qp` is one of ours, `wr` a list of work requests, `bad_wr` writable. No other thread uses the QP or its CQs.
 pub(super) unsafe extern "C" fn post_send(
     qp: *mut ibv_qp,
     wr: *mut ibv_send_wr,
@@ -27,7 +36,7 @@ pub(super) unsafe extern "C" fn post_send(
     let mut next = wr;
     // SAFETY: the list ends in NULL and is not changed while it is posted (caller).
     while let Some(wr) = unsafe { next.as_ref() } {
-        // SAFETY: a QP of ours, whose PD and CQ are live as long as it is; this thread alone uses them (caller).
+        // SAFETY: a QP of ours, whose PD and CQs are live as long as it is; this thread alone uses them (caller).
         if let Err(errno) = unsafe { post_one(qp, wr) } {
             // SAFETY: writable (caller).
             unsafe { *bad_wr = next };
@@ -44,22 +53,71 @@ pub(super) unsafe extern "C" fn post_send(
 unsafe fn post_one(qp_ptr: *mut SoftQp, wr: &ibv_send_wr) -> Result<(), c_int> {
     // SAFETY: ours, live and used by this thread alone (caller). The CQ keeps `qp_ptr`, not this reference.
     let qp = unsafe { &mut *qp_ptr };
-    // SAFETY: as the caller's.
-    let write = unsafe { Write::accept(qp, wr) }?;
+    if wr.opcode != IBV_WR_RDMA_WRITE || !qp.writes_at_once() {
+        // SAFETY: as the caller's.
+        return unsafe { post_through_flight(qp_ptr, wr) };
+    }
+    // SAFETY: as the caller's; for an RDMA write this is the union's live member.
+    let transfer = unsafe { accept::transfer(qp, wr, Some(wr.wr.rdma)) }?;
     qp.posted += 1;
-    if write.status == IBV_WC_SUCCESS {
+    if transfer.status == IBV_WC_SUCCESS {
         // SAFETY: accepted just now, and nothing was unmapped since.
-        unsafe { write.store() };
+        unsafe { transfer.store() };
         if !is_signaled(wr) {
             return Ok(());
         }
     } else {
-        qp.ibv.state = IBV_QPS_ERR;
+        // SAFETY: as the caller's.
+        unsafe { fail(qp) };
     }
+    let done = Completed {
+        wr_id: wr.wr_id,
+        status: transfer.status,
+        opcode: IBV_WC_RDMA_WRITE,
+        byte_len: transfer.len,
+        number: qp.posted,
+        at: NOW,
+    };
     // SAFETY: the CQ outlives its QPs, and this thread alone uses it.
-    let cq = unsafe { &mut *qp.cq };
-    cq.push(qp_ptr, wr.wr_id, qp.posted, write.status, write.len);
+    unsafe { (*qp.ex.qp_base.send_cq.cast::<SoftCq>()).push(Cqe::sent(qp_ptr, done)) };
     Ok(())
+}
+
+/// Anything but a write that nothing is in the way of.
+///
+/// # Safety
+/// As `post_send`.
+#[inline(never)]
+unsafe fn post_through_flight(qp_ptr: *mut SoftQp, wr: &ibv_send_wr) -> Result<(), c_int> {
+    // SAFETY: as the caller's; each reference ends before the next call.
+    unsafe {
+        modelled::post_one(&mut *qp_ptr, wr, NOW)?;
+        advance(qp_ptr, NOW, &LinkTime::EVEN);
+        if !(*qp_ptr).flight.is_empty() {
+            call_attention(&*qp_ptr);
+        }
+    }
+    Ok(())
+}
+
+/// # Safety
+/// As `post_send`.
+#[cold]
+unsafe fn fail(qp: &mut SoftQp) {
+    qp.fail();
+    // SAFETY: as the caller's.
+    unsafe { call_attention(qp) };
+}
+
+/// Makes whoever polls a queue of this QP look at it.
+///
+/// # Safety
+/// This thread alone uses the queues, and no reference to them is alive.
+unsafe fn call_attention(qp: &SoftQp) {
+    for cq in [qp.ex.qp_base.send_cq, qp.ex.qp_base.recv_cq] {
+        // SAFETY: the CQs outlive their QPs; the rest is the caller's.
+        unsafe { (*cq.cast::<SoftCq>()).attention = true };
+    }
 }
 
 /// `ibv_poll_cq`.
@@ -67,6 +125,12 @@ unsafe fn post_one(qp_ptr: *mut SoftQp, wr: &ibv_send_wr) -> Result<(), c_int> {
 /// # Safety
 /// As in C: `cq` is one of ours, `wc` has room for `num_entries`. No other thread uses the CQ or its QPs.
 pub(super) unsafe extern "C" fn poll_cq(cq: *mut ibv_cq, num_entries: c_int, wc: *mut ibv_wc) -> c_int {
+    let cq = cq.cast::<SoftCq>();
     // SAFETY: one of ours, used by this thread alone, and room in `wc` (caller).
-    unsafe { (*cq.cast::<SoftCq>()).pop(num_entries, wc) }
+    unsafe {
+        if (*cq).attention {
+            progress(cq, NOW);
+        }
+        (*cq).pop(num_entries, wc)
+    }
 }

@@ -16,19 +16,26 @@ pub(super) struct LinkTime {
     stall_until: u64,
     /// All stalls before the present period.
     stalled: u64,
+    connected: u64,
 }
 
 impl LinkTime {
     /// A link that never stalls; also one that has not been connected yet.
-    pub(super) const EVEN: LinkTime =
-        LinkTime { duration: 0, period: 0, stall_from: u64::MAX, stall_until: u64::MAX, stalled: 0 };
+    pub(super) const EVEN: LinkTime = LinkTime {
+        duration: 0,
+        period: 0,
+        stall_from: u64::MAX,
+        stall_until: u64::MAX,
+        stalled: 0,
+        connected: 0,
+    };
 
     /// Periods count from `connected`.
     pub(super) fn stalling(stall: StallFault, scale: Scale, connected: u64) -> LinkTime {
         let duration = scale.ticks(stall.duration_ns.get());
         let period = scale.ticks(stall.period_ns.get());
         let stall_until = connected + period;
-        LinkTime { duration, period, stall_from: stall_until - duration, stall_until, stalled: 0 }
+        LinkTime { duration, period, stall_from: stall_until - duration, stall_until, stalled: 0, connected }
     }
 
     /// The link's time at `now`, which must not be before an earlier call's by a period or more.
@@ -40,6 +47,17 @@ impl LinkTime {
             self.stall_until += self.period;
         }
         now.min(self.stall_from) - self.stalled
+    }
+
+    /// The first moment at which the link's time is `at`.
+    #[inline]
+    pub(super) fn clock_at(&self, at: u64) -> u64 {
+        let run = self.period - self.duration;
+        match at.checked_sub(self.connected + 1) {
+            // The end of a running part comes before the stall, so a whole period has passed only beyond it.
+            Some(before) if run > 0 => at + before / run * self.duration,
+            _ => at,
+        }
     }
 }
 
@@ -80,6 +98,9 @@ mod tests {
                 now += step;
                 let at = time.at(now);
                 prop_assert!(at >= last && at <= now);
+                let clock = time.clock_at(at);
+                prop_assert!(clock <= now && (clock == now || now - clock <= duration));
+                prop_assert_eq!(time.clone().at(clock.max(time.stall_until - period)), at);
                 last = at;
                 let (whole, rest) = ((now - connected) / period, (now - connected) % period);
                 prop_assert_eq!(at - connected, whole * more + rest.min(more));

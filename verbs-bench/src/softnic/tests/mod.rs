@@ -3,14 +3,17 @@
 //! One process is both ends here: a QP is attached to a region of its own. The clock of the modelled tests stands still
 //! unless told, so their times are exact.
 
+mod atomics;
 mod modelled;
+mod operations;
 mod raw;
+mod receives;
 
 use std::{cell::Cell, ffi::c_int, ptr, sync::Arc};
 
 use rdma_sys::{
-    ibv_poll_cq, ibv_post_send, ibv_send_flags, ibv_send_wr, ibv_sge, ibv_wc,
-    ibv_wr_opcode::IBV_WR_RDMA_WRITE,
+    ibv_poll_cq, ibv_post_recv, ibv_post_send, ibv_recv_wr, ibv_send_flags, ibv_send_wr, ibv_sge, ibv_wc,
+    ibv_wr_opcode::*,
 };
 
 use schema::Transport;
@@ -64,6 +67,8 @@ struct Request {
 struct Rig {
     qp: QueuePair,
     cq: Arc<CompletionQueue>,
+    /// Where receives complete; the same queue for a rig that receives nothing.
+    recv_cq: Arc<CompletionQueue>,
     source: MemoryRegion,
     target: MemoryRegion,
     pd: Arc<ProtectionDomain>,
@@ -74,7 +79,7 @@ fn region(pd: &Arc<ProtectionDomain>) -> MemoryRegion {
     MemoryRegion::register(pd, buffer, Access::default()).unwrap()
 }
 
-fn connection(target: &MemoryRegion, qp: &QueuePair) -> Connection {
+fn connection(target: &MemoryRegion, qp: &QueuePair, transport: Transport) -> Connection {
     Connection {
         port_num: 1,
         path_mtu: 4096,
@@ -84,7 +89,7 @@ fn connection(target: &MemoryRegion, qp: &QueuePair) -> Connection {
         service_level: 0,
         timeout: 14,
         retry_count: 7,
-        transport: Transport::Rc,
+        transport,
         outstanding_reads: 1,
         flow_label: 0,
         pkey_index: 0,
@@ -93,13 +98,30 @@ fn connection(target: &MemoryRegion, qp: &QueuePair) -> Connection {
 }
 
 impl Rig {
+    /// An RC QP that receives nothing.
     fn new(nic: Arc<dyn Provider>, max_send_wr: u32, cq_entries: u32) -> Rig {
-        let context = Context::open(nic).unwrap();
-        let pd = ProtectionDomain::alloc(&context).unwrap();
-        let cq = CompletionQueue::create(&context, cq_entries, CqKind::default()).unwrap();
+        let (pd, cq) = Rig::parts(nic, cq_entries);
         let (source, target) = (region(&pd), region(&pd));
         let qp = Rig::connected_qp(&pd, &cq, &target, max_send_wr);
-        Rig { qp, cq, source, target, pd }
+        Rig { qp, recv_cq: Arc::clone(&cq), cq, source, target, pd }
+    }
+
+    /// A QP with room for eight sends and eight receives, which complete to a queue of their own.
+    fn receiving(nic: Arc<dyn Provider>, transport: Transport) -> Rig {
+        let (pd, cq) = Rig::parts(nic, 16);
+        let recv_cq = CompletionQueue::create(pd.context(), 16, CqKind::default()).unwrap();
+        let (source, target) = (region(&pd), region(&pd));
+        let kind = QpKind { transport, extended: None };
+        let caps = QpCaps { max_send_wr: 8, max_recv_wr: 8, max_inline_bytes: 64 };
+        let mut qp = QueuePair::create(&pd, &cq, &recv_cq, kind, caps).unwrap();
+        Rig::connect(&mut qp, &target, transport);
+        Rig { qp, cq, recv_cq, source, target, pd }
+    }
+
+    fn parts(nic: Arc<dyn Provider>, cq_entries: u32) -> (Arc<ProtectionDomain>, Arc<CompletionQueue>) {
+        let context = Context::open(nic).unwrap();
+        let cq = CompletionQueue::create(&context, cq_entries, CqKind::default()).unwrap();
+        (ProtectionDomain::alloc(&context).unwrap(), cq)
     }
 
     fn connected_qp(
@@ -109,11 +131,16 @@ impl Rig {
         max_send_wr: u32,
     ) -> QueuePair {
         let mut qp = QueuePair::create(pd, cq, cq, QpKind::RC, QpCaps::sending(max_send_wr, 64)).unwrap();
-        let path = connection(target, &qp);
+        Rig::connect(&mut qp, target, Transport::Rc);
+        qp
+    }
+
+    /// Attaches a QP to itself and to the target.
+    fn connect(qp: &mut QueuePair, target: &MemoryRegion, transport: Transport) {
+        let path = connection(target, qp, transport);
         qp.to_init(1, 0, schema::Op::Write).unwrap();
         qp.to_rtr(&path).unwrap();
         qp.to_rts(&path).unwrap();
-        qp
     }
 
     /// A write of `len` bytes from and to the same offset.
@@ -125,6 +152,27 @@ impl Rig {
         wr.wr.rdma.remote_addr = self.target.addr() + offset;
         wr.wr.rdma.rkey = self.target.rkey();
         Request { wr, sge }
+    }
+
+    /// A send of `len` bytes from this offset.
+    fn send(&self, wr_id: u64, offset: u64, len: u32, send_flags: u32) -> Request {
+        let mut request = self.write(wr_id, offset, len, send_flags);
+        request.wr.opcode = IBV_WR_SEND;
+        request
+    }
+
+    /// A receive of `len` bytes at this offset of the target.
+    fn post_recv(&self, wr_id: u64, offset: u64, len: u32) -> c_int {
+        let mut sge = ibv_sge { addr: self.target.addr() + offset, length: len, lkey: self.target.lkey() };
+        let mut wr = ibv_recv_wr { wr_id, next: ptr::null_mut(), sg_list: &mut sge, num_sge: 1 };
+        let mut bad = ptr::null_mut();
+        // SAFETY: the QP is live and of this thread, and the request outlives the call.
+        unsafe { ibv_post_recv(self.qp.as_ptr(), &mut wr, &mut bad) }
+    }
+
+    /// What has been received.
+    fn received(&self) -> Vec<ibv_wc> {
+        poll_on(&self.recv_cq).unwrap()
     }
 
     fn post(&self, request: &mut Request) -> c_int {
@@ -141,13 +189,7 @@ impl Rig {
     }
 
     fn poll_raw(&self) -> Result<Vec<ibv_wc>, c_int> {
-        let mut wcs: Vec<ibv_wc> = Vec::with_capacity(64);
-        // SAFETY: a live CQ of this thread, and room for 64; as many as are returned have been written.
-        unsafe {
-            let count = ibv_poll_cq(self.cq.as_ptr(), 64, wcs.as_mut_ptr());
-            wcs.set_len(usize::try_from(count).map_err(|_| count)?);
-        }
-        Ok(wcs)
+        poll_on(&self.cq)
     }
 
     fn fill_source(&self, byte: u8) {
@@ -159,6 +201,16 @@ impl Rig {
         // SAFETY: the target is BUFFER_BYTES long and this thread alone uses it.
         unsafe { std::slice::from_raw_parts(self.target.buffer().as_ptr(), BUFFER_BYTES) }.to_vec()
     }
+}
+
+fn poll_on(cq: &CompletionQueue) -> Result<Vec<ibv_wc>, c_int> {
+    let mut wcs: Vec<ibv_wc> = Vec::with_capacity(64);
+    // SAFETY: a live CQ of this thread, and room for 64; as many as are returned have been written.
+    unsafe {
+        let count = ibv_poll_cq(cq.as_ptr(), 64, wcs.as_mut_ptr());
+        wcs.set_len(usize::try_from(count).map_err(|_| count)?);
+    }
+    Ok(wcs)
 }
 
 fn post_on(qp: &QueuePair, requests: &mut [Request]) -> Result<(), (c_int, usize)> {

@@ -5,7 +5,7 @@ use std::{
     thread,
 };
 
-use rdma_sys::{ibv_wc_opcode::IBV_WC_RDMA_WRITE, ibv_wr_opcode::IBV_WR_SEND};
+use rdma_sys::ibv_wc_opcode::IBV_WC_RDMA_WRITE;
 
 use super::*;
 
@@ -62,12 +62,12 @@ fn a_list_that_does_not_fit_is_done_up_to_bad_wr() {
 #[test]
 fn what_it_can_not_do_is_refused_at_the_post() {
     let rig = rig();
-    let mut send = rig.write(1, 0, 8, SIGNALED);
-    send.wr.opcode = IBV_WR_SEND;
+    let mut unknown = rig.write(1, 0, 8, SIGNALED);
+    unknown.wr.opcode = IBV_WR_TSO;
     let mut two = rig.write(1, 0, 8, SIGNALED);
     two.wr.num_sge = 2;
     let mut long_inline = rig.write(1, 0, 65, SIGNALED | INLINE);
-    for request in [&mut send, &mut two, &mut long_inline] {
+    for request in [&mut unknown, &mut two, &mut long_inline] {
         assert_eq!(rig.post(request), libc::EINVAL);
     }
     assert_eq!(rig.poll(), []);
@@ -135,7 +135,7 @@ fn a_qp_posts_in_rts_and_flushes_in_error() {
 fn the_state_machine_is_that_of_rc() {
     let rig = rig();
     let mut fresh = QueuePair::create(&rig.pd, &rig.cq, &rig.cq, QpKind::RC, QpCaps::sending(4, 0)).unwrap();
-    let path = connection(&rig.target, &rig.qp);
+    let path = connection(&rig.target, &rig.qp, Transport::Rc);
     let text = fresh.to_rts(&path).unwrap_err().to_string();
     assert!(text.contains("to RTS") && text.contains("Invalid argument"), "{text}");
     assert!(fresh.to_rtr(&path).is_err());
