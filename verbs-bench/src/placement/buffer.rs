@@ -8,47 +8,67 @@ use std::{
     ptr::NonNull,
 };
 
+use host::Sysroot;
 use memmap2::{MmapMut, MmapOptions, MmapRaw};
 use rustix::{
     fs::{MemfdFlags, memfd_create},
     mm::{Advice, madvise},
 };
+use schema::Pages;
 
-use super::{error::PlacementError, numa};
+use super::{error::PlacementError, numa, pool};
+
+/// What a buffer's memory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backing {
+    /// Private anonymous memory.
+    Anonymous,
+    /// A memfd, which a peer on this host can map too.
+    Memfd,
+}
 
 /// A mapping of its own, unmapped when dropped. Its bytes are shared with devices and peers, so it hands out a raw
 /// pointer and never a slice.
 #[derive(Debug)]
 pub struct Buffer {
+    /// Whole pages: a mapping of huge pages can't be unmapped in part.
     map: MmapRaw,
+    len: usize,
+    pages: Pages,
     memfd: Option<File>,
 }
 
 impl Buffer {
-    /// Private anonymous memory, bound to `node` if one is given.
+    /// Anonymous memory of base pages, bound to `node` if one is given.
     pub fn anonymous(len: usize, node: Option<u32>) -> Result<Buffer, PlacementError> {
-        check(len, node)?;
-        let map =
-            MmapMut::map_anon(len).map_err(|source| PlacementError::Map { call: "mmap", len, source })?;
-        Buffer { map: map.into(), memfd: None }.settle(node)
+        Buffer::map(len, Backing::Anonymous, Pages::Base, node)
     }
 
-    /// Memory of a memfd, which a peer on this host can map too, bound to `node` if one is given.
+    /// A memfd of base pages, bound to `node` if one is given.
     pub fn memfd(len: usize, node: Option<u32>) -> Result<Buffer, PlacementError> {
+        Buffer::map(len, Backing::Memfd, Pages::Base, node)
+    }
+
+    /// Memory on these pages, bound to `node` if one is given.
+    pub fn map(
+        len: usize,
+        backing: Backing,
+        pages: Pages,
+        node: Option<u32>,
+    ) -> Result<Buffer, PlacementError> {
         check(len, node)?;
-        let failed = |call| move |source| PlacementError::Map { call, len, source };
-        let memfd = memfd_create("verbs-bench", MemfdFlags::CLOEXEC)
-            .map_err(|errno| failed("memfd_create")(io::Error::from(errno)))?;
-        let memfd = File::from(memfd);
-        memfd.set_len(len as u64).map_err(failed("ftruncate"))?;
-        let map = MmapOptions::new().len(len).map_raw(&memfd).map_err(failed("mmap"))?;
-        Buffer { map, memfd: Some(memfd) }.settle(node)
+        pool::check(&Sysroot::new("/"), pages, len as u64, 1, node)?;
+        let (map, memfd) = match backing {
+            Backing::Anonymous => (map_anonymous(len, pages)?, None),
+            Backing::Memfd => map_memfd(len, pages).map(|(map, memfd)| (map, Some(memfd)))?,
+        };
+        Buffer { map, len, pages, memfd }.settle(node)
     }
 
     /// Binds first, then touches: a page that was touched before stays where it is.
     fn settle(self, node: Option<u32>) -> Result<Buffer, PlacementError> {
         if let Some(node) = node {
-            numa::bind(self.address(), self.len(), node)?;
+            numa::bind(self.address(), self.map.len(), node)?;
         }
         self.touch_every_page().map_err(|source| PlacementError::Touch {
             len: self.len(),
@@ -61,7 +81,8 @@ impl Buffer {
     /// Faults every page in for writing. Kernels before 5.14 lack the call that reports a failure, and get a store.
     fn touch_every_page(&self) -> io::Result<()> {
         // SAFETY: the range is our own mapping; populating changes no byte of it.
-        let populated = unsafe { madvise(self.address().as_ptr(), self.len(), Advice::LinuxPopulateWrite) };
+        let populated =
+            unsafe { madvise(self.address().as_ptr(), self.map.len(), Advice::LinuxPopulateWrite) };
         match populated {
             Err(rustix::io::Errno::INVAL) => self.store_to_every_page(),
             other => return other.map_err(io::Error::from),
@@ -91,7 +112,7 @@ impl Buffer {
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "an empty buffer cannot be made")]
     pub fn len(&self) -> usize {
-        self.map.len()
+        self.len
     }
 
     /// The memfd it lies in; none for anonymous memory.
@@ -101,13 +122,58 @@ impl Buffer {
 
     /// Size of its pages in bytes.
     pub fn page_bytes(&self) -> usize {
-        rustix::param::page_size()
+        page_bytes(self.pages)
     }
 
     /// Its pages by NUMA node, as the kernel reports them: `(node, pages)`, by node.
     pub fn pages_by_node(&self) -> Result<Vec<(u32, u64)>, PlacementError> {
         numa::pages_by_node(self.address(), self.len(), self.page_bytes())
     }
+}
+
+fn page_bytes(pages: Pages) -> usize {
+    pages.bytes().map_or_else(rustix::param::page_size, |bytes| bytes as usize)
+}
+
+/// `len` bytes rounded up to whole pages, or the refusal of a length no address space has.
+fn whole_pages(len: usize, pages: Pages) -> Result<usize, PlacementError> {
+    len.checked_next_multiple_of(page_bytes(pages)).ok_or(PlacementError::Length { len })
+}
+
+fn map_anonymous(len: usize, pages: Pages) -> Result<MmapRaw, PlacementError> {
+    let failed = |source| PlacementError::Map { call: "mmap", len, source };
+    let mut options = MmapOptions::new();
+    options.len(whole_pages(len, pages)?);
+    if let Some(bytes) = pages.bytes() {
+        options.huge(Some(bytes.trailing_zeros() as u8));
+    }
+    let map: MmapMut = options.map_anon().map_err(failed)?;
+    if pages == Pages::Base {
+        // Base is base also where transparent huge pages are on for all; a kernel built without them answers EINVAL.
+        // SAFETY: the range is our own mapping, and the advice changes no byte of it.
+        match unsafe { madvise(map.as_ptr().cast_mut().cast(), map.len(), Advice::LinuxNoHugepage) } {
+            Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+            Err(errno) => return Err(failed(io::Error::from(errno))),
+        }
+    }
+    Ok(map.into())
+}
+
+fn map_memfd(len: usize, pages: Pages) -> Result<(MmapRaw, File), PlacementError> {
+    let failed = |call| move |source| PlacementError::Map { call, len, source };
+    let flags = match pages {
+        Pages::Base => MemfdFlags::CLOEXEC,
+        Pages::Huge2Mi => MemfdFlags::CLOEXEC | MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB,
+        Pages::Huge1Gi => MemfdFlags::CLOEXEC | MemfdFlags::HUGETLB | MemfdFlags::HUGE_1GB,
+    };
+    let memfd =
+        memfd_create("verbs-bench", flags).map_err(|errno| failed("memfd_create")(io::Error::from(errno)))?;
+    let memfd = File::from(memfd);
+    let mapped = whole_pages(len, pages)?;
+    // A file of huge pages has whole pages only; one of base pages is as long as asked, which a peer can check.
+    memfd.set_len(if pages == Pages::Base { len } else { mapped } as u64).map_err(failed("ftruncate"))?;
+    let map = MmapOptions::new().len(mapped).map_raw(&memfd).map_err(failed("mmap"))?;
+    Ok((map, memfd))
 }
 
 /// Refuses what can never be, before anything is made.
@@ -152,6 +218,30 @@ mod tests {
         nodes
     }
 
+    fn untouched(len: usize) -> Buffer {
+        let map = map_anonymous(len, Pages::Base).expect("mmap");
+        Buffer { map, len, pages: Pages::Base, memfd: None }
+    }
+
+    /// Where the host has none to give, the refusal is what is tested.
+    #[test]
+    fn huge_pages_are_what_the_kernel_shows_or_are_refused_by_name() {
+        for backing in [Backing::Anonymous, Backing::Memfd] {
+            match Buffer::map((2 << 20) + 1, backing, Pages::Huge2Mi, None) {
+                Err(error) => assert!(error.to_string().starts_with("pages: 2Mi: "), "{error}"),
+                Ok(buffer) => {
+                    let smaps = std::fs::read_to_string("/proc/self/smaps").expect("procfs");
+                    let start = format!("{:x}-", buffer.as_ptr() as usize);
+                    let ours = smaps.lines().skip_while(|line| !line.starts_with(&start));
+                    let size =
+                        ours.take(30).find(|line| line.starts_with("KernelPageSize:")).expect("a size");
+                    assert!(size.contains("2048 kB"), "{size}");
+                    assert_eq!((buffer.len(), buffer.page_bytes()), ((2 << 20) + 1, 2 << 20));
+                }
+            }
+        }
+    }
+
     #[test]
     fn both_kinds_are_zeroed_page_aligned_and_as_long_as_asked() {
         for make in [Buffer::anonymous, Buffer::memfd] {
@@ -188,8 +278,7 @@ mod tests {
 
     #[test]
     fn the_old_way_of_touching_makes_pages_resident_too() {
-        let map = MmapMut::map_anon(64 * 4096).expect("mmap");
-        let buffer = Buffer { map: map.into(), memfd: None };
+        let buffer = untouched(64 * 4096);
         buffer.store_to_every_page();
         if numa::allowed_nodes().is_ok() {
             let pages: u64 = buffer.pages_by_node().expect("residency").iter().map(|(_, pages)| pages).sum();
@@ -202,8 +291,7 @@ mod tests {
         if numa::allowed_nodes().is_err() {
             return;
         }
-        let untouched = Buffer { map: MmapMut::map_anon(4096).expect("mmap").into(), memfd: None };
-        assert!(matches!(untouched.pages_by_node(), Err(PlacementError::Residency { .. })));
+        assert!(matches!(untouched(4096).pages_by_node(), Err(PlacementError::Residency { .. })));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use schema::Pages;
+
 /// Why something could not be placed as asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -21,6 +23,26 @@ pub enum PlacementError {
     /// An empty list of CPUs.
     #[error("cpu: the list of CPUs is empty; name at least one CPU, or write `auto` or `none`")]
     NoCpuNamed,
+    /// A list that is shorter than the threads.
+    #[error("cpu: {named} CPUs are named for {threads} threads; name one for each, or lower threads")]
+    TooFewNamed {
+        /// Threads of the side.
+        threads: usize,
+        /// CPUs of the list.
+        named: usize,
+    },
+    /// `auto` found fewer whole cores than threads.
+    #[error(
+        "cpu: threads is {threads} and CPUs {allowed} have {cores} cores to give one to each; lower threads, widen the cpuset, or name the CPUs"
+    )]
+    TooFewCores {
+        /// Threads of the side.
+        threads: usize,
+        /// Cores that could be had.
+        cores: usize,
+        /// The CPUs that can be had, in the kernel's list format.
+        allowed: String,
+    },
     /// `auto` found nothing to choose from.
     #[error("cpu: `auto` has no CPU to choose from ({why}); name one, or write `none`")]
     NoCpuToChoose {
@@ -78,6 +100,28 @@ pub enum PlacementError {
     Length {
         /// Bytes asked for.
         len: usize,
+    },
+    /// Huge pages of a size the kernel does not have.
+    #[error(
+        "pages: {pages}: this kernel has no huge pages of that size (/sys/kernel/mm/hugepages lists them); 1Gi may need `hugepagesz=1G` on the kernel's command line"
+    )]
+    NoHugePages {
+        /// As asked.
+        pages: Pages,
+    },
+    /// A pool with fewer free huge pages than needed.
+    #[error(
+        "pages: {pages}: the message buffers need {needed} of them and {folder} has {free} free; reserve more (`echo N > {folder}/nr_hugepages`), ask for a smaller buffer, or use base pages"
+    )]
+    HugePages {
+        /// As asked.
+        pages: Pages,
+        /// Pages needed.
+        needed: u64,
+        /// Pages that can be had.
+        free: u64,
+        /// The pool's folder in sysfs.
+        folder: String,
     },
     /// The mapping could not be made.
     #[error(

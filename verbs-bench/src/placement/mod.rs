@@ -8,13 +8,15 @@ mod error;
 mod noise;
 mod numa;
 mod pin;
+mod pool;
 mod resolve;
 mod verify;
 
-pub use buffer::Buffer;
+pub use buffer::{Backing, Buffer};
 pub use error::PlacementError;
 pub use noise::noise_floor;
 pub use numa::allowed_nodes;
 pub use pin::{allowed_cpus, current_cpu, pin};
+pub use pool::check as check_pages;
 pub use resolve::{Placed, check, place};
 pub use verify::{involuntary_switches, memlock_limit};

@@ -15,7 +15,7 @@ use crate::{
         latency::PingPong,
         layout::Layout,
     },
-    placement::Buffer,
+    placement::{Backing, Buffer},
     softnic::SoftNic,
     verbs::{Access, Context, MemoryRegion, ProtectionDomain, VerbsError},
 };
@@ -66,10 +66,11 @@ impl Endpoint {
     ) -> Result<Self, EndpointError> {
         let layout = Layout::of(spec);
         let bytes = layout.region_bytes() as usize;
-        let buffer = match context.provider().fabric() {
-            Fabric::Verbs => Buffer::anonymous(bytes, node)?,
-            Fabric::Soft => Buffer::memfd(bytes, node)?,
+        let backing = match context.provider().fabric() {
+            Fabric::Verbs => Backing::Anonymous,
+            Fabric::Soft => Backing::Memfd,
         };
+        let buffer = Buffer::map(bytes, backing, spec.pages, node)?;
         let pd = ProtectionDomain::alloc(context)?;
         let region = MemoryRegion::register(&pd, buffer, Access::of(spec))?;
         let threads = (0..spec.threads).map(|_| Queues::create(context, &pd, spec, side, port_num));

@@ -28,6 +28,7 @@ const NOISE_WATCH: Nanos = Nanos(20_000_000);
 pub struct Station {
     side: Side,
     asked: SideSpec,
+    threads: u32,
     context: Arc<Context>,
     device: DeviceAttr,
     port: PortAttr,
@@ -96,10 +97,11 @@ impl Station {
         }
         .at(Stage::Preflight, side)?;
         let port = context.active_port(asked.port_num).at(Stage::Preflight, side)?;
-        preflight::device_side(spec, &device, &port).map_err(refused)?;
+        preflight::device_side(side, spec, &device, &port).map_err(refused)?;
         Ok(Station {
             side,
             asked,
+            threads: spec.threads,
             context,
             device,
             port,
@@ -109,10 +111,10 @@ impl Station {
         })
     }
 
-    /// Chooses the GID by the route to the peer, where the port needs one.
+    /// Chooses the GID by the route to the peer, where the port needs one or the user asks for one.
     pub fn choose_gid(&mut self, peer: IpAddr, local: IpAddr, like: Option<[u8; 16]>) -> Result<(), Fault> {
         let table = self.context.gid_table(self.asked.port_num).at(Stage::Preflight, self.side)?;
-        if !self.port.needs_gid() {
+        if !self.port.needs_gid() && self.asked.gid_index.is_none() {
             self.gid_table =
                 table.iter().map(|entry| entry.record("not used: the port addresses by LID")).collect();
             return Ok(());
@@ -129,7 +131,8 @@ impl Station {
     pub fn place(&self, avoid: &[u32]) -> Result<Placement, Fault> {
         let nic = host::nic::Nic::new(&self.sysroot, &self.context.device_name());
         let irq_cpus = nic.irq_cpus().known().unwrap_or_default();
-        let placed = placement::place(&self.asked, nic.numa_node().known(), &irq_cpus, avoid, &self.sysroot)
+        let nic_node = nic.numa_node().known();
+        let placed = placement::place(&self.asked, self.threads, nic_node, &irq_cpus, avoid, &self.sysroot)
             .at(Stage::Preflight, self.side)?;
         let clock = Clock::calibrate();
         let noise_before =
