@@ -7,6 +7,7 @@
 
 pub mod cli;
 pub mod clock;
+pub mod cm;
 pub mod connect;
 pub mod digest;
 pub mod engine;

@@ -57,7 +57,7 @@ pub struct Connection {
 }
 
 /// Attributes and the mask that says which are filled.
-pub(super) type AttrMask = (ibv_qp_attr, bits);
+pub(crate) type AttrMask = (ibv_qp_attr, bits);
 
 /// The queue key of our datagram QPs. Its highest bit is clear: with it set, the device would take the sender's own key.
 pub const QKEY: u32 = 0x1111_1111;
@@ -65,7 +65,7 @@ pub const QKEY: u32 = 0x1111_1111;
 /// The RNR timer code for 0.64 ms: how long a sender waits that met no posted receive.
 const MIN_RNR_TIMER: u8 = 12;
 /// Retry for ever: a slow receiver slows the sender and fails nothing; the loops' deadline ends what never moves.
-const RNR_RETRY: u8 = 7;
+pub(crate) const RNR_RETRY: u8 = 7;
 
 fn zeroed(state: ibv_qp_state::Type) -> ibv_qp_attr {
     // SAFETY: ibv_qp_attr is plain integers and arrays of them; all zero is a valid value.

@@ -159,7 +159,7 @@ fn mtu_bytes(code: u32) -> u32 {
 }
 
 /// The `enum ibv_mtu` of a size in bytes.
-pub(super) fn mtu_code(bytes: u32) -> Option<u32> {
+pub(crate) fn mtu_code(bytes: u32) -> Option<u32> {
     (1..=5).find(|code| mtu_bytes(*code) == bytes)
 }
 

@@ -107,6 +107,11 @@ impl QueuePair {
         unsafe { (*self.ptr).qp_num }
     }
 
+    /// Name of its device.
+    pub(crate) fn device_name(&self) -> String {
+        self.pd.context().device_name()
+    }
+
     /// The raw QP, for `ibv_post_send`; see [`CompletionQueue::as_ptr`] on threads.
     pub fn as_ptr(&self) -> *mut ibv_qp {
         self.ptr
@@ -149,7 +154,8 @@ impl QueuePair {
         self.modify("ERR", error_attr(), &"no attributes", None, "the device may be gone, see `dmesg`")
     }
 
-    fn modify(
+    /// `ibv_modify_qp`; what fails shows `attributes`, and the GID table of a port where the state needs one.
+    pub(crate) fn modify(
         &mut self,
         state: &'static str,
         (mut attr, mask): AttrMask,
