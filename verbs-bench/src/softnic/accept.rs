@@ -10,7 +10,7 @@ use super::{
     work::{ATOMIC_BYTES, Transfer, Verb, Work},
 };
 
-const INLINE: u32 = ibv_send_flags::IBV_SEND_INLINE.0;
+pub(super) const INLINE: u32 = ibv_send_flags::IBV_SEND_INLINE.0;
 const SIGNALED: u32 = ibv_send_flags::IBV_SEND_SIGNALED.0;
 
 #[inline(always)]

@@ -1,7 +1,6 @@
 //! The open device: what verbs sees of it, and what its objects share.
 
 use std::{
-    ffi::c_int,
     io,
     sync::{
         Arc, Mutex, OnceLock, PoisonError, Weak,
@@ -10,20 +9,14 @@ use std::{
 };
 
 use memmap2::MmapRaw;
-use rdma_sys::{ibv_context, ibv_cq, ibv_qp, ibv_send_wr, ibv_wc};
+use rdma_sys::ibv_context;
 
 use super::{
-    Behaviour, arena::Arena, fault::Faults, link::Link, peer::SoftPeer, raw, receive::post_recv,
-    stall::LinkTime,
+    Behaviour, arena::Arena, channel::req_notify_cq, fault::Faults, link::Link, path::DataPath,
+    peer::SoftPeer, post_recv::post_recv, stall::LinkTime,
 };
 use crate::{placement::current_cpu, verbs::VerbsError};
 use schema::SoftFault;
-
-/// `ibv_context_ops.post_send`.
-pub(super) type PostSend =
-    unsafe extern "C" fn(*mut ibv_qp, *mut ibv_send_wr, *mut *mut ibv_send_wr) -> c_int;
-/// `ibv_context_ops.poll_cq`.
-pub(super) type PollCq = unsafe extern "C" fn(*mut ibv_cq, c_int, *mut ibv_wc) -> c_int;
 
 /// An open software NIC. Its first field is what verbs sees.
 #[repr(C)]
@@ -32,6 +25,7 @@ pub(super) struct SoftContext {
     /// Our direction of the link; none on a raw NIC.
     pub(super) link: Option<Mutex<Link>>,
     behaviour: Option<Behaviour>,
+    pub(super) data_path: DataPath,
     /// When the first QP came to RTS, which the periods of stalls count from.
     connected: OnceLock<u64>,
     /// QPs of one peer share one mapping of its memory. Their receive queues are not part of the key.
@@ -39,30 +33,33 @@ pub(super) struct SoftContext {
     /// Where the receive queues of its QPs lie; made with the first.
     arena: OnceLock<Arc<Arena>>,
     last_qp_num: AtomicU32,
-    /// PDs and CQs that stand on it.
+    /// PDs, CQs and channels that stand on it.
     pub(super) children: AtomicU32,
 }
 
 impl SoftContext {
-    pub(super) fn new(behaviour: Option<&Behaviour>) -> Result<SoftContext, VerbsError> {
-        let (link, post_send, poll_cq) = match behaviour {
-            None => (None, raw::post_send as PostSend, raw::poll_cq as PollCq),
+    /// A context whose data path is that of its behaviour, or the raw one.
+    pub(super) fn new(behaviour: Option<&Behaviour>, raw: DataPath) -> Result<SoftContext, VerbsError> {
+        let (link, data_path) = match behaviour {
+            None => (None, raw),
             Some(Behaviour { model, fault, clock }) => {
                 let link = Link::new(model, Faults::new(fault)?, clock.scale);
-                (Some(Mutex::new(link)), clock.post_send, clock.poll_cq)
+                (Some(Mutex::new(link)), clock.data_path)
             }
         };
         // SAFETY: ibv_context is integers, pointers, optional functions and an unused mutex; all zero is a valid value.
         let mut ibv: ibv_context = unsafe { std::mem::zeroed() };
         (ibv.cmd_fd, ibv.async_fd) = (-1, -1);
         ibv.num_comp_vectors = 1;
-        ibv.ops.post_send = Some(post_send);
-        ibv.ops.poll_cq = Some(poll_cq);
+        ibv.ops.post_send = Some(data_path.post_send);
+        ibv.ops.poll_cq = Some(data_path.poll_cq);
+        ibv.ops.req_notify_cq = Some(req_notify_cq);
         ibv.ops.post_recv = Some(post_recv);
         Ok(SoftContext {
             ibv,
             link,
             behaviour: behaviour.cloned(),
+            data_path,
             connected: OnceLock::new(),
             mappings: Mutex::default(),
             arena: OnceLock::new(),
@@ -73,6 +70,11 @@ impl SoftContext {
 
     pub(super) fn is_modelled(&self) -> bool {
         self.behaviour.is_some()
+    }
+
+    /// The clock that completions carry, now; none on a raw NIC.
+    pub(super) fn ticks(&self) -> Option<u64> {
+        self.behaviour.as_ref().map(|behaviour| (behaviour.clock.now)())
     }
 
     pub(super) fn next_qp_num(&self) -> u32 {

@@ -25,6 +25,10 @@ pub(super) struct SoftCq {
     pub(super) attention: bool,
     /// Time on the link, for QPs with a model.
     pub(super) link_time: LinkTime,
+    /// What an extended poll shows.
+    current: Cqe,
+    /// Completions that had been pushed as notification was asked for; none while no event is awaited.
+    armed_at: Option<u64>,
 }
 
 /// A completion waiting to be polled.
@@ -63,6 +67,8 @@ impl SoftCq {
             qps: Vec::new(),
             attention: false,
             link_time: LinkTime::EVEN,
+            current: Cqe::EMPTY,
+            armed_at: None,
         })
     }
 
@@ -102,6 +108,42 @@ impl SoftCq {
         ready as c_int
     }
 
+    /// Shows the next completion to an extended poll, which takes it; or the errno `ibv_next_poll` returns.
+    ///
+    /// # Safety
+    /// As `pop`.
+    #[inline]
+    pub(super) unsafe fn next(&mut self) -> c_int {
+        if self.popped == self.pushed {
+            return if self.overrun { libc::EOVERFLOW } else { libc::ENOENT };
+        }
+        self.current = self.ring[self.index(self.popped)];
+        self.popped += 1;
+        // SAFETY: the QP is live (caller).
+        unsafe { self.current.retire() };
+        (self.ex.wr_id, self.ex.status) = (self.current.wr_id, self.current.status);
+        0
+    }
+
+    /// What an extended poll shows.
+    pub(super) fn current(&self) -> &Cqe {
+        &self.current
+    }
+
+    /// Asks for an event with the next completion.
+    pub(super) fn arm(&mut self) {
+        self.armed_at = Some(self.pushed);
+    }
+
+    /// Takes the event, if it was raised. An overrun raises it too, so that whoever waits sees the queue fail.
+    pub(super) fn take_event(&mut self) -> bool {
+        let raised = self.armed_at.is_some_and(|armed_at| self.pushed > armed_at || self.overrun);
+        if raised {
+            self.armed_at = None;
+        }
+        raised
+    }
+
     /// Takes a QP that is being destroyed off the queue, with its completions.
     pub(super) fn forget(&mut self, qp: *mut SoftQp) {
         self.qps.retain(|other| *other != qp);
@@ -115,6 +157,9 @@ impl SoftCq {
             }
         }
         self.pushed = kept;
+        if self.current.qp == qp {
+            self.current = Cqe::EMPTY;
+        }
     }
 }
 
@@ -146,15 +191,31 @@ impl Cqe {
         Cqe { wr_id, qp, retires: 0, at, status, opcode, byte_len, imm, wc_flags, src_qp }
     }
 
-    /// Frees the slots it stands for, and puts it as verbs has it.
+    /// Number of its QP; 0 once that is destroyed.
+    pub(super) fn qp_num(&self) -> u32 {
+        // SAFETY: a QP that is destroyed takes itself out of the queue, so the pointer is null or live.
+        unsafe { self.qp.as_ref() }.map_or(0, |qp| qp.ex.qp_base.qp_num)
+    }
+
+    /// Frees the slots it stands for.
     ///
     /// # Safety
     /// Its QP is live: destroying one takes its completions out of the ring.
     #[inline(always)]
-    unsafe fn hand_out(&self) -> ibv_wc {
+    unsafe fn retire(&self) {
         // SAFETY: live (caller), and no reference to it is.
+        unsafe { (*self.qp).retired = (*self.qp).retired.max(self.retires) };
+    }
+
+    /// Frees the slots it stands for, and puts it as verbs has it.
+    ///
+    /// # Safety
+    /// As `retire`.
+    #[inline(always)]
+    unsafe fn hand_out(&self) -> ibv_wc {
+        // SAFETY: as the caller's.
         let qp_num = unsafe {
-            (*self.qp).retired = (*self.qp).retired.max(self.retires);
+            self.retire();
             (*self.qp).ex.qp_base.qp_num
         };
         ibv_wc {

@@ -14,14 +14,20 @@
 
 mod accept;
 mod arena;
+mod batch;
+mod channel;
 mod context;
 mod cq;
+mod device;
 mod fault;
 mod flight;
 mod jitter;
 mod link;
 mod modelled;
+mod path;
 mod peer;
+mod poll;
+mod post_recv;
 mod progress;
 mod provider;
 mod qp;
@@ -33,13 +39,15 @@ mod ring;
 mod stall;
 #[cfg(test)]
 mod tests;
+mod transition;
 mod work;
+mod wr;
 
 use std::sync::Arc;
 
 use schema::{SoftFault, SoftModel};
 
-use self::modelled::Now;
+use self::{modelled::Now, path::DataPath};
 use crate::{
     clock::{Clock, MonotonicRaw, Scale, Source, Tsc},
     verbs::Provider,
@@ -66,18 +74,12 @@ struct Behaviour {
 struct ModelClock {
     scale: Scale,
     now: fn() -> u64,
-    post_send: context::PostSend,
-    poll_cq: context::PollCq,
+    data_path: DataPath,
 }
 
 impl ModelClock {
     fn of<C: Now>(scale: Scale) -> ModelClock {
-        ModelClock {
-            scale,
-            now: C::now,
-            post_send: modelled::post_send::<C>,
-            poll_cq: modelled::poll_cq::<C>,
-        }
+        ModelClock { scale, now: C::now, data_path: modelled::path::<C>() }
     }
 
     /// The TSC where it can be trusted, as for every other measurement of this program.

@@ -1,9 +1,9 @@
 //! The data path over a modelled link: posting stamps, and whoever posts or polls carries out what has become due.
 
-use std::{ffi::c_int, sync::PoisonError};
+use std::{ffi::c_int, marker::PhantomData, sync::PoisonError};
 
 use rdma_sys::{
-    ibv_cq, ibv_qp, ibv_send_wr, ibv_wc,
+    ibv_qp, ibv_send_wr,
     ibv_wc_status::{IBV_WC_LOC_PROT_ERR, IBV_WC_SUCCESS, IBV_WC_WR_FLUSH_ERR},
 };
 
@@ -12,6 +12,8 @@ use super::{
     context::SoftContext,
     cq::SoftCq,
     link::Passage,
+    path::DataPath,
+    poll::{self, Pace},
     progress::progress,
     qp::SoftQp,
 };
@@ -37,11 +39,34 @@ impl Now for MonotonicRaw {
     }
 }
 
+/// Progress in the time of the model.
+struct Timed<C>(PhantomData<C>);
+
+impl<C: Now> Pace for Timed<C> {
+    #[inline]
+    unsafe fn progress(cq: *mut SoftCq) {
+        // SAFETY: as the caller's.
+        unsafe {
+            let now = (*cq).link_time.at(C::now());
+            progress(cq, now);
+        }
+    }
+}
+
+/// The data path of a NIC whose model runs on this clock.
+pub(super) const fn path<C: Now>() -> DataPath {
+    DataPath {
+        post_send: post_send::<C>,
+        poll_cq: poll::poll_cq::<Timed<C>>,
+        start_poll: poll::start_poll::<Timed<C>>,
+    }
+}
+
 /// `ibv_post_send`.
 ///
 /// # Safety
 /// As in C: `qp` is one of ours, `wr` a list of work requests, `bad_wr` writable. No other thread uses the QP or its CQs.
-pub(super) unsafe extern "C" fn post_send<C: Now>(
+unsafe extern "C" fn post_send<C: Now>(
     qp: *mut ibv_qp,
     wr: *mut ibv_send_wr,
     bad_wr: *mut *mut ibv_send_wr,
@@ -100,22 +125,4 @@ pub(super) unsafe fn post_one(qp: &mut SoftQp, wr: &ibv_send_wr, now: u64) -> Re
     qp.flight.enter(work, wr.wr_id, is_signaled(wr), passage);
     qp.posted += 1;
     Ok(())
-}
-
-/// `ibv_poll_cq`.
-///
-/// # Safety
-/// As in C: `cq` is one of ours, `wc` has room for `num_entries`. No other thread uses the CQ or its QPs.
-pub(super) unsafe extern "C" fn poll_cq<C: Now>(
-    cq: *mut ibv_cq,
-    num_entries: c_int,
-    wc: *mut ibv_wc,
-) -> c_int {
-    let cq = cq.cast::<SoftCq>();
-    // SAFETY: one of ours, used by this thread alone, and room in `wc` (caller).
-    unsafe {
-        let now = (*cq).link_time.at(C::now());
-        progress(cq, now);
-        (*cq).pop(num_entries, wc)
-    }
 }

@@ -2,31 +2,29 @@
 //!
 //! Each object is ours with verbs' struct as its first field, so a pointer to one is a pointer to the other.
 
-use std::{ffi::c_int, io, sync::atomic::Ordering::Relaxed};
+use std::{ffi::c_int, io, sync::atomic::Ordering::Relaxed, time::Duration};
 
 use rdma_sys::*;
 use schema::{Fabric, Transport};
 
 use super::{
-    SoftNic,
+    SoftNic, channel,
     context::{SoftContext, busy_unless},
-    cq::{MAX_CQE, SoftCq},
+    cq::SoftCq,
+    device,
     peer::SoftPeer,
-    qp::{MAX_QP_WR, SoftQp},
+    poll,
+    qp::SoftQp,
+    raw,
     reach::Remote,
     receive::ReceiveQueue,
     region::{Regions, SoftPd},
+    wr,
 };
 use crate::{
     placement::Buffer,
-    verbs::{
-        Access, CqInit, DeviceAttr, GidEntry, LinkLayer, PortAttr, PortState, Provider, QpCaps, QpInit,
-        VerbsError,
-    },
+    verbs::{Access, CqInit, DeviceAttr, GidEntry, PortAttr, Provider, QpCaps, QpInit, VerbsError},
 };
-
-/// MTU of the port in bytes. The link has no packets; a path MTU is accepted and changes nothing.
-const MTU_BYTES: u32 = 4096;
 
 /// All-zero bytes of one of verbs' plain structs.
 ///
@@ -51,7 +49,7 @@ impl Provider for SoftNic {
     }
 
     fn open_device(&self) -> Result<*mut ibv_context, VerbsError> {
-        Ok(into_raw(SoftContext::new(self.behaviour.as_ref())?))
+        Ok(into_raw(SoftContext::new(self.behaviour.as_ref(), raw::PATH)?))
     }
 
     unsafe fn close_device(&self, context: *mut ibv_context) -> io::Result<()> {
@@ -64,39 +62,11 @@ impl Provider for SoftNic {
     }
 
     unsafe fn query_device(&self, _context: *mut ibv_context) -> io::Result<DeviceAttr> {
-        Ok(DeviceAttr {
-            fw_ver: None,
-            vendor_id: None,
-            vendor_part_id: None,
-            max_qp: 1 << 17,
-            max_qp_wr: MAX_QP_WR,
-            max_cqe: MAX_CQE,
-            max_mr_size: 1 << 40,
-            phys_port_cnt: 1,
-            max_qp_rd_atom: 16,
-            max_qp_init_rd_atom: 16,
-            atomics: true,
-            num_comp_vectors: 1,
-            extended: false,
-            timestamp_ticks_per_sec: None,
-        })
+        Ok(device::attributes(self.behaviour.as_ref().map(|behaviour| behaviour.clock.scale)))
     }
 
     unsafe fn query_port(&self, _context: *mut ibv_context, port_num: u8) -> io::Result<PortAttr> {
-        if port_num != 1 {
-            return Err(io::Error::from_raw_os_error(libc::EINVAL));
-        }
-        Ok(PortAttr {
-            state: PortState::Active,
-            phys_state: "LINK_UP".into(),
-            link_layer: LinkLayer::Soft,
-            active_mtu: MTU_BYTES,
-            max_msg_bytes: u32::MAX,
-            lid: 0,
-            gid_tbl_len: 0,
-            rate_bits_per_sec: None,
-            grh_required: false,
-        })
+        device::port(port_num)
     }
 
     unsafe fn query_gid_table(&self, _context: *mut ibv_context, _port_num: u8) -> io::Result<Vec<GidEntry>> {
@@ -107,13 +77,13 @@ impl Provider for SoftNic {
         let ibv = ibv_pd { context, handle: 0 };
         // SAFETY: one of ours, open (caller).
         unsafe { (*context.cast::<SoftContext>()).children.fetch_add(1, Relaxed) };
-        Ok(into_raw(SoftPd { ibv, regions: Regions::new(), qp_count: 0.into() }))
+        Ok(into_raw(SoftPd { ibv, regions: Regions::new(), children: 0.into() }))
     }
 
     unsafe fn dealloc_pd(&self, pd: *mut ibv_pd) -> io::Result<()> {
         let soft = pd.cast::<SoftPd>();
         // SAFETY: one of ours, live (caller).
-        busy_unless(unsafe { (*soft).regions.is_empty() && (*soft).qp_count.load(Relaxed) == 0 })?;
+        busy_unless(unsafe { (*soft).regions.is_empty() && (*soft).children.load(Relaxed) == 0 })?;
         // SAFETY: from `into_raw`, and nothing points to it any more; its context is still open.
         unsafe {
             (*(*pd).context.cast::<SoftContext>()).children.fetch_sub(1, Relaxed);
@@ -149,10 +119,77 @@ impl Provider for SoftNic {
         SoftPeer::describe(buffer, rkey, receives)
     }
 
-    unsafe fn create_cq(&self, context: *mut ibv_context, init: &CqInit) -> io::Result<*mut ibv_cq> {
-        let cq = SoftCq::new(context, init.entries)?;
+    unsafe fn create_channel(&self, context: *mut ibv_context) -> io::Result<*mut ibv_comp_channel> {
         // SAFETY: one of ours, open (caller).
         unsafe { (*context.cast::<SoftContext>()).children.fetch_add(1, Relaxed) };
+        // No descriptor: there is nothing that would write to it.
+        Ok(into_raw(ibv_comp_channel { context, fd: -1, refcnt: 0 }))
+    }
+
+    unsafe fn destroy_channel(&self, channel: *mut ibv_comp_channel) -> io::Result<()> {
+        // SAFETY: one of ours, live (caller); its context is still open.
+        unsafe {
+            busy_unless((*channel).refcnt == 0)?;
+            (*(*channel).context.cast::<SoftContext>()).children.fetch_sub(1, Relaxed);
+            drop(Box::from_raw(channel));
+        }
+        Ok(())
+    }
+
+    unsafe fn wait_event(
+        &self,
+        _channel: *mut ibv_comp_channel,
+        cq: *mut ibv_cq,
+        timeout: Duration,
+    ) -> io::Result<bool> {
+        // SAFETY: one of ours, and no other thread uses it (caller).
+        unsafe { channel::wait_event(cq, timeout) }
+    }
+
+    unsafe fn device_ticks(&self, context: *mut ibv_context) -> io::Result<u64> {
+        // SAFETY: one of ours, open (caller).
+        let ticks = unsafe { &*context.cast::<SoftContext>() }.ticks();
+        ticks.ok_or_else(|| io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+    }
+
+    unsafe fn create_ah(&self, pd: *mut ibv_pd, _attr: &mut ibv_ah_attr) -> io::Result<*mut ibv_ah> {
+        // SAFETY: one of ours, live (caller).
+        let context = unsafe {
+            (*pd.cast::<SoftPd>()).children.fetch_add(1, Relaxed);
+            (*pd).context
+        };
+        // There is one way, to the one peer that the QP was attached to.
+        Ok(into_raw(ibv_ah { context, pd, handle: 0 }))
+    }
+
+    unsafe fn destroy_ah(&self, ah: *mut ibv_ah) -> io::Result<()> {
+        // SAFETY: from `into_raw`, live and unused (caller); its PD is live.
+        unsafe {
+            let ah = Box::from_raw(ah);
+            (*ah.pd.cast::<SoftPd>()).children.fetch_sub(1, Relaxed);
+        }
+        Ok(())
+    }
+
+    unsafe fn create_cq(&self, context: *mut ibv_context, init: &CqInit) -> io::Result<*mut ibv_cq> {
+        // SAFETY: one of ours, open (caller).
+        let soft = unsafe { &*context.cast::<SoftContext>() };
+        if init.comp_vector >= device::COMP_VECTORS {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        if init.timestamps && !(init.extended && soft.is_modelled()) {
+            return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+        }
+        let mut cq = SoftCq::new(context, init.entries)?;
+        cq.ex.channel = init.channel;
+        if init.extended {
+            poll::extend(&mut cq, &soft.data_path, init.timestamps);
+        }
+        soft.children.fetch_add(1, Relaxed);
+        // SAFETY: none, or live and of this context (caller).
+        if let Some(channel) = unsafe { init.channel.as_mut() } {
+            channel.refcnt += 1;
+        }
         Ok(into_raw(cq))
     }
 
@@ -160,17 +197,23 @@ impl Provider for SoftNic {
         let soft = cq.cast::<SoftCq>();
         // SAFETY: one of ours, live (caller).
         busy_unless(unsafe { &*soft }.qps.is_empty())?;
-        // SAFETY: from `into_raw`, and no QP points to it any more; its context is still open.
+        // SAFETY: from `into_raw`, and no QP points to it any more; its context is still open, and so is its channel.
         unsafe {
             (*(*cq).context.cast::<SoftContext>()).children.fetch_sub(1, Relaxed);
+            if let Some(channel) = (*cq).channel.as_mut() {
+                channel.refcnt -= 1;
+            }
             drop(Box::from_raw(soft));
         }
         Ok(())
     }
 
     unsafe fn create_qp(&self, pd: *mut ibv_pd, init: &QpInit) -> io::Result<(*mut ibv_qp, QpCaps)> {
-        let QpInit { transport, send_cq, recv_cq, caps, .. } = *init;
+        let QpInit { transport, send_cq, recv_cq, caps, extended } = *init;
         SoftQp::check(caps)?;
+        if extended.is_some_and(|op| !op.is_carried_by(transport)) {
+            return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+        }
         // SAFETY: PD and CQs are ours and live (caller), and so is their context.
         let context = unsafe { &*(*pd).context.cast::<SoftContext>() };
         let receives = match caps.max_recv_wr {
@@ -193,18 +236,26 @@ impl Provider for SoftNic {
             // SAFETY: ibv_qp is integers, pointers and an unused mutex and condition; all zero is a valid value.
             ..unsafe { zeroed() }
         };
-        let qp = SoftQp::new(qp_base, transport, caps, receives, context.is_modelled());
+        let mut qp = SoftQp::new(qp_base, transport, caps, receives, context.is_modelled());
+        if let Some(op) = extended {
+            wr::extend(&mut qp, op);
+        }
         let attention = qp.wants_attention();
         let qp: *mut SoftQp = into_raw(qp);
         // SAFETY: PD and CQs are ours and live (caller).
         unsafe {
-            (*pd.cast::<SoftPd>()).qp_count.fetch_add(1, Relaxed);
+            (*pd.cast::<SoftPd>()).children.fetch_add(1, Relaxed);
             for cq in queues(qp) {
                 (*cq).qps.push(qp);
                 (*cq).attention |= attention;
             }
         }
         Ok((qp.cast(), caps))
+    }
+
+    unsafe fn qp_ex(&self, qp: *mut ibv_qp) -> *mut ibv_qp_ex {
+        // The first field of ours.
+        qp.cast()
     }
 
     unsafe fn destroy_qp(&self, qp: *mut ibv_qp) -> io::Result<()> {
@@ -214,7 +265,7 @@ impl Provider for SoftNic {
             for cq in queues(qp) {
                 (*cq).forget(qp);
             }
-            (*(*qp).pd).qp_count.fetch_sub(1, Relaxed);
+            (*(*qp).pd).children.fetch_sub(1, Relaxed);
             drop(Box::from_raw(qp));
         }
         Ok(())
@@ -235,8 +286,9 @@ impl Provider for SoftNic {
         let qp_ptr = qp.cast::<SoftQp>();
         // SAFETY: one of ours, live, and used by this thread alone with its CQs (caller); its context is open.
         let (qp, context) = unsafe { (&mut *qp_ptr, &*(*qp).context.cast::<SoftContext>()) };
-        qp.enter_state(attr.qp_state)?;
-        if mask as u32 & ibv_qp_attr_mask::IBV_QP_QKEY.0 != 0 {
+        let mask = ibv_qp_attr_mask(mask as u32);
+        qp.enter_state(attr.qp_state, mask)?;
+        if mask.0 & ibv_qp_attr_mask::IBV_QP_QKEY.0 != 0 {
             qp.reach.qkey = attr.qkey;
             if let Some(receives) = &qp.receives {
                 receives.set_qkey(attr.qkey);

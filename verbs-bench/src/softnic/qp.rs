@@ -2,10 +2,10 @@
 
 use std::io;
 
-use rdma_sys::{ibv_qp, ibv_qp_ex, ibv_qp_state::*};
+use rdma_sys::{ibv_qp, ibv_qp_attr_mask, ibv_qp_ex, ibv_qp_state::IBV_QPS_ERR};
 use schema::Transport;
 
-use super::{flight::Flight, reach::Reach, receive::ReceiveQueue, region::SoftPd};
+use super::{batch::Batch, flight::Flight, reach::Reach, receive::ReceiveQueue, region::SoftPd, transition};
 use crate::verbs::QpCaps;
 
 /// Most work requests of a queue, as current devices have it.
@@ -32,6 +32,8 @@ pub(super) struct SoftQp {
     /// What is on the link; on a raw NIC, all but most writes pass through it too, and what waits for a receive stays.
     pub(super) flight: Flight,
     pub(super) receives: Option<ReceiveQueue>,
+    /// What `ibv_wr_*` collect; none on a classic QP.
+    pub(super) batch: Option<Box<Batch>>,
 }
 
 impl SoftQp {
@@ -57,9 +59,15 @@ impl SoftQp {
             reach: Reach::nothing(transport, qp_base.qp_num),
             flight: Flight::new(max_send_wr, max_inline_bytes),
             receives,
+            batch: None,
         };
         qp.settle();
         qp
+    }
+
+    /// Makes room for what `ibv_wr_*` collect.
+    pub(super) fn collect_batches(&mut self) {
+        self.batch = Some(Box::new(Batch::new(self.max_send_wr as u32, self.max_inline_bytes)));
     }
 
     /// Refuses sizes that no device has.
@@ -79,6 +87,11 @@ impl SoftQp {
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
         self.posted - self.retired >= self.max_send_wr
+    }
+
+    /// Work requests that can be posted now.
+    pub(super) fn room(&self) -> u64 {
+        self.max_send_wr - (self.posted - self.retired)
     }
 
     /// Whether a write that is posted now is done at once. If not, nothing is said about why.
@@ -110,14 +123,12 @@ impl SoftQp {
         }
     }
 
-    /// Goes to `state` if the state machine allows it.
-    pub(super) fn enter_state(&mut self, state: u32) -> io::Result<()> {
-        match (self.state(), state) {
-            (_, IBV_QPS_ERR) => self.fail(),
-            (IBV_QPS_RESET | IBV_QPS_INIT, IBV_QPS_INIT)
-            | (IBV_QPS_INIT, IBV_QPS_RTR)
-            | (IBV_QPS_RTR | IBV_QPS_RTS, IBV_QPS_RTS) => self.ex.qp_base.state = state,
-            _ => return Err(io::Error::from_raw_os_error(libc::EINVAL)),
+    /// Goes to `state` if the state machine allows it with these attributes.
+    pub(super) fn enter_state(&mut self, state: u32, mask: ibv_qp_attr_mask) -> io::Result<()> {
+        transition::check(self.reach.transport, self.state(), state, mask)?;
+        match state {
+            IBV_QPS_ERR => self.fail(),
+            _ => self.ex.qp_base.state = state,
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 use std::ffi::c_int;
 
 use rdma_sys::{
-    ibv_cq, ibv_qp, ibv_send_wr, ibv_wc, ibv_wc_opcode::IBV_WC_RDMA_WRITE, ibv_wc_status::IBV_WC_SUCCESS,
+    ibv_qp, ibv_send_wr, ibv_wc_opcode::IBV_WC_RDMA_WRITE, ibv_wc_status::IBV_WC_SUCCESS,
     ibv_wr_opcode::IBV_WR_RDMA_WRITE,
 };
 
@@ -15,10 +15,16 @@ use super::{
     cq::{Cqe, SoftCq},
     flight::Completed,
     modelled,
+    path::DataPath,
+    poll::{self, Pace},
     progress::{advance, progress},
     qp::SoftQp,
     stall::LinkTime,
 };
+
+/// The data path of a raw NIC.
+pub(super) const PATH: DataPath =
+    DataPath { post_send, poll_cq: poll::poll_cq::<AtOnce>, start_poll: poll::start_poll::<AtOnce> };
 
 /// All that happens on this NIC happens at this time.
 const NOW: u64 = 0;
@@ -27,7 +33,7 @@ const NOW: u64 = 0;
 ///
 /// # Safety
 /// As in C: `qp` is one of ours, `wr` a list of work requests, `bad_wr` writable. No other thread uses the QP or its CQs.
-pub(super) unsafe extern "C" fn post_send(
+unsafe extern "C" fn post_send(
     qp: *mut ibv_qp,
     wr: *mut ibv_send_wr,
     bad_wr: *mut *mut ibv_send_wr,
@@ -120,17 +126,17 @@ unsafe fn call_attention(qp: &SoftQp) {
     }
 }
 
-/// `ibv_poll_cq`.
-///
-/// # Safety
-/// As in C: `cq` is one of ours, `wc` has room for `num_entries`. No other thread uses the CQ or its QPs.
-pub(super) unsafe extern "C" fn poll_cq(cq: *mut ibv_cq, num_entries: c_int, wc: *mut ibv_wc) -> c_int {
-    let cq = cq.cast::<SoftCq>();
-    // SAFETY: one of ours, used by this thread alone, and room in `wc` (caller).
-    unsafe {
-        if (*cq).attention {
-            progress(cq, NOW);
+/// Progress on the queues that need it: a queue of writes alone only hands out what is there.
+struct AtOnce;
+
+impl Pace for AtOnce {
+    #[inline(always)]
+    unsafe fn progress(cq: *mut SoftCq) {
+        // SAFETY: as the caller's.
+        unsafe {
+            if (*cq).attention {
+                progress(cq, NOW);
+            }
         }
-        (*cq).pop(num_entries, wc)
     }
 }

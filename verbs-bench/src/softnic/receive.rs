@@ -1,19 +1,12 @@
-//! The receive queue of a QP, as its owner sees it: `ibv_post_recv`, and what has arrived.
+//! The receive queue of a QP, as its owner sees it: what is posted, and what has arrived.
 
 use std::{ffi::c_int, io, sync::Arc};
 
-use rdma_sys::{
-    ibv_qp,
-    ibv_qp_state::{IBV_QPS_RESET, IBV_QPS_SQD},
-    ibv_recv_wr,
-    ibv_wc_opcode::IBV_WC_RECV,
-    ibv_wc_status::IBV_WC_WR_FLUSH_ERR,
-};
+use rdma_sys::{ibv_wc_opcode::IBV_WC_RECV, ibv_wc_status::IBV_WC_WR_FLUSH_ERR};
 
 use super::{
     arena::{Arena, Lease},
     peer::SharedRing,
-    qp::SoftQp,
     ring::{Arrival, Receive, Ring},
 };
 
@@ -50,7 +43,7 @@ impl ReceiveQueue {
 
     /// Posts a receive, or refuses it with the errno `ibv_post_recv` returns.
     #[inline]
-    fn post(&mut self, receive: Receive) -> Result<(), c_int> {
+    pub(super) fn post(&mut self, receive: Receive) -> Result<(), c_int> {
         if self.posted - self.taken >= u64::from(self.entries) {
             return Err(libc::ENOMEM);
         }
@@ -82,51 +75,4 @@ impl ReceiveQueue {
     pub(super) fn flush(&mut self) {
         self.flushed = true;
     }
-}
-
-/// `ibv_post_recv`.
-///
-/// # Safety
-/// As in C: `qp` is one of ours, `wr` a list of work requests, `bad_wr` writable. No other thread uses the QP or its CQs.
-pub(super) unsafe extern "C" fn post_recv(
-    qp: *mut ibv_qp,
-    wr: *mut ibv_recv_wr,
-    bad_wr: *mut *mut ibv_recv_wr,
-) -> c_int {
-    // SAFETY: a QP of ours that this thread alone uses (caller).
-    let qp = unsafe { &mut *qp.cast::<SoftQp>() };
-    let mut next = wr;
-    // SAFETY: the list ends in NULL and is not changed while it is posted (caller).
-    while let Some(wr) = unsafe { next.as_ref() } {
-        // SAFETY: as the caller's.
-        if let Err(errno) = unsafe { post_one(qp, wr) } {
-            // SAFETY: writable (caller).
-            unsafe { *bad_wr = next };
-            return errno;
-        }
-        next = wr.next;
-    }
-    0
-}
-
-/// # Safety
-/// `wr.sg_list` points to `wr.num_sge` SGEs; the QP's PD is live.
-#[inline]
-unsafe fn post_one(qp: &mut SoftQp, wr: &ibv_recv_wr) -> Result<(), c_int> {
-    if matches!(qp.state(), IBV_QPS_RESET | IBV_QPS_SQD) {
-        return Err(libc::EINVAL);
-    }
-    let Some(receives) = &mut qp.receives else { return Err(libc::EINVAL) };
-    let (addr, len, lkey) = match wr.num_sge {
-        1 => {
-            // SAFETY: one SGE is there (caller).
-            let sge = unsafe { &*wr.sg_list };
-            (sge.addr, sge.length, sge.lkey)
-        }
-        0 => (0, 0, 0),
-        _ => return Err(libc::EINVAL),
-    };
-    // SAFETY: the PD is live (caller).
-    let covered = len == 0 || unsafe { &(*qp.pd).regions }.covers(lkey, addr, len);
-    receives.post(Receive { wr_id: wr.wr_id, addr, len, covered: covered.into() })
 }

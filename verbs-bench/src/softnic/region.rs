@@ -20,8 +20,8 @@ const GENERATION_BITS: u32 = 8;
 pub(super) struct SoftPd {
     pub(super) ibv: ibv_pd,
     pub(super) regions: Regions,
-    /// QPs that stand on it.
-    pub(super) qp_count: AtomicU32,
+    /// QPs and address handles that stand on it.
+    pub(super) children: AtomicU32,
 }
 
 /// The registered address ranges of a PD.

@@ -4,8 +4,11 @@
 //! unless told, so their times are exact.
 
 mod atomics;
+mod events;
+mod extended;
 mod modelled;
 mod operations;
+mod processes;
 mod raw;
 mod receives;
 
