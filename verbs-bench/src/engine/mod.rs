@@ -6,7 +6,6 @@ pub mod bandwidth;
 pub mod idle;
 pub mod job;
 pub mod kept;
-pub mod lane;
 pub mod latency;
 pub mod layout;
 pub mod pace;
@@ -15,6 +14,8 @@ pub mod post;
 pub mod reap;
 pub mod receiver;
 pub mod recorder;
+#[cfg(test)]
+pub(crate) mod rig;
 mod trouble;
 pub mod watch;
 

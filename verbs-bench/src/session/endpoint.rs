@@ -11,8 +11,6 @@ use crate::{
     engine::{
         bandwidth::Bandwidth,
         job::{Job, Memory},
-        lane::{Addresses, Load},
-        latency::PingPong,
         layout::Layout,
     },
     placement::{Backing, Buffer},
@@ -174,31 +172,6 @@ impl Endpoint {
         // SAFETY: QPs, queue and memory live in self; callers drop the loop before self.
         unsafe { Bandwidth::new(&self.job(0, spec, msg_bytes, peer), clock) }
     }
-
-    /// The ping-pong of this endpoint for one message size.
-    pub fn ping_pong(&self, spec: &RunSpec, msg_bytes: Bytes, peer: &Region) -> PingPong {
-        let job = self.job(0, spec, msg_bytes, peer);
-        let own_region = self.region.buffer().as_ptr();
-        // SAFETY: QP, CQ and memory live in self; callers drop the ping-pong before self.
-        unsafe {
-            PingPong::new(
-                job.qps[0].qp,
-                job.send_cq.cq,
-                &load(&job),
-                &self.layout,
-                &addresses(&job),
-                own_region,
-            )
-        }
-    }
-}
-
-fn addresses(job: &Job<'_>) -> Addresses {
-    Addresses { source: job.local.addr, lkey: job.local.key, target: job.remote.addr, rkey: job.remote.key }
-}
-
-fn load(job: &Job<'_>) -> Load {
-    Load { msg_bytes: job.msg_bytes, inline: job.is_inline() }
 }
 
 /// An endpoint on the raw software NIC that writes into its own target half, and that half: what the loop is timed and tested

@@ -14,7 +14,6 @@ use super::{
     endpoint::Endpoint,
     preflight,
     station::{Placement, Station},
-    with_ticks,
 };
 use crate::{
     connect::{
@@ -26,7 +25,7 @@ use crate::{
         Halt,
         bandwidth::{End, Measured, Phases},
         kept::Kept,
-        latency::{PingPong, Samples},
+        latency::{self, Samples},
         layout::Layout,
         pattern,
         recorder::Recorder,
@@ -265,11 +264,11 @@ impl Run<'_> {
             [recorder(), recorder(), recorder(), recorder()];
         let mut watch =
             Watch::new(Some(self.frames.stream()), SIDE, Stage::WarmUp, place.scale(), self.spec.deadline_ns);
-        let mut ping_pong: PingPong = endpoint.ping_pong(self.spec, size, &offer.region);
-        let kept = Samples { half_round_trip: &mut half, completion: &mut completion };
-        let scrap = Samples { half_round_trip: &mut warm_half, completion: &mut warm_completion };
-        let measured =
-            with_ticks!(place.clock(), |ticks| ping_pong.ping(ticks, self.spec, kept, scrap, &mut watch));
+        let job = endpoint.job(0, self.spec, size, &offer.region);
+        let kept = Samples { exchange: &mut half, completion: &mut completion };
+        let scrap = Samples { exchange: &mut warm_half, completion: &mut warm_completion };
+        // SAFETY: the job's objects live in the endpoint, which outlives the call.
+        let measured = unsafe { latency::ping(&job, place.clock(), None, kept, scrap, &mut watch) };
         let (stage, _) = watch.place();
         let measured = measured.map_err(|halt| self.explain(halt, stage))?;
         note_cpus(cpus_seen, &half);
@@ -277,7 +276,7 @@ impl Run<'_> {
         Ok(Point {
             completion_latency_ns: LatencySummary::of(LatencyKind::PostToCompletion, samples),
             completion_histogram: Some(EncodedHistogram::encode(samples, saturated)),
-            ..point(self.spec, size, measured, &half, LatencyKind::HalfRoundTrip, data_check)?
+            ..point(self.spec, size, measured, &half, latency::kind(self.spec.op), data_check)?
         })
     }
 

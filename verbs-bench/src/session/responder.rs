@@ -18,7 +18,6 @@ use super::{
     own::Own,
     preflight,
     station::{Placement, Station},
-    with_ticks,
 };
 use crate::{
     connect::{
@@ -26,7 +25,7 @@ use crate::{
         auth::{self, Token},
         socket,
     },
-    engine::{Halt, pattern, recorder::Recorder, watch::Watch},
+    engine::{Halt, latency, pattern, watch::Watch},
     fault::{At, Fault},
     placement,
 };
@@ -197,7 +196,6 @@ impl Session {
         place: &Placement,
         size: schema::Bytes,
     ) -> Result<(), Fault> {
-        let mut scrap = Recorder::new(place.scale(), self.spec.interval_ns);
         let mut watch = Watch::new(
             Some(self.frames.stream()),
             SIDE,
@@ -205,9 +203,10 @@ impl Session {
             place.scale(),
             self.spec.deadline_ns,
         );
-        let mut ping_pong = endpoint.ping_pong(&self.spec, size, &peer.region);
-        match with_ticks!(place.clock(), |ticks| ping_pong.pong(ticks, &mut scrap, &mut watch)) {
-            Ok(()) | Err(Halt::PeerSpoke) => Ok(()),
+        let job = endpoint.job(0, &self.spec, size, &peer.region);
+        // SAFETY: the job's objects live in the endpoint, which outlives the call.
+        match unsafe { latency::pong(&job, place.clock(), None, &mut watch) } {
+            Ok(_) | Err(Halt::PeerSpoke) => Ok(()),
             Err(Halt::Fault(fault)) => Err(fault),
         }
     }

@@ -51,6 +51,8 @@ pub struct Measured {
     pub ended: u64,
     /// Messages posted in all phases of this loop, checks included.
     pub sent: u64,
+    /// Exchanges of a latency test over an unreliable transport that no answer came to in time.
+    pub lost: u64,
     /// Messages of a schedule that found the window full at their time.
     pub late_messages: u64,
     /// How far behind its schedule the loop was at worst, in ticks.
@@ -149,6 +151,7 @@ impl<'a> Bandwidth<'a> {
             began,
             ended,
             sent,
+            lost: 0,
             late_messages: lateness.messages,
             max_lateness_ticks: lateness.max_ticks,
         })

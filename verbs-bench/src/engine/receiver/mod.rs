@@ -324,3 +324,6 @@ impl Receiver {
         Ok(self.received)
     }
 }
+
+#[cfg(test)]
+mod tests;
