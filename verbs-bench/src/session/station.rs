@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How long the core's noise is watched, before and after.
-const NOISE_WATCH: Nanos = Nanos(20_000_000);
+const NOISE_WATCH: Nanos = Nanos(10_000_000);
 
 /// One side, ready to build an endpoint.
 pub struct Station {
@@ -134,9 +134,10 @@ impl Station {
         let nic_node = nic.numa_node().known();
         let placed = placement::place(&self.asked, self.threads, nic_node, &irq_cpus, avoid, &self.sysroot)
             .at(Stage::Preflight, self.side)?;
-        let clock = Clock::calibrate();
+        let mut clock = Clock::calibrate();
         let noise_before =
             with_ticks!(clock, |ticks| placement::noise_floor(ticks, clock.scale(), NOISE_WATCH));
+        clock.refine();
         Ok(Placement { placed, clock, noise_before, switches_before: placement::involuntary_switches() })
     }
 
