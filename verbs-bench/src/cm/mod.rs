@@ -10,6 +10,8 @@ mod error;
 mod event;
 mod id;
 mod listen;
+#[cfg(test)]
+mod on_device;
 mod terms;
 
 pub use connect::connect_all;

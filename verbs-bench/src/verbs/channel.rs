@@ -26,6 +26,11 @@ impl CompletionChannel {
         Ok(Arc::new(CompletionChannel { ptr, context: Arc::clone(context) }))
     }
 
+    /// The device it belongs to.
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
     /// The raw channel, for `ibv_create_cq`.
     pub fn as_ptr(&self) -> *mut ibv_comp_channel {
         self.ptr

@@ -17,6 +17,8 @@ mod gid;
 mod libibverbs;
 mod mr;
 #[cfg(test)]
+pub(crate) mod on_device;
+#[cfg(test)]
 mod order;
 mod pd;
 mod port;
