@@ -63,12 +63,15 @@ browser() {
 }
 
 # Built like the other tests; the programs under test are the release build in the guest too.
-build_guest_tests() { # FILE: where the test binary is put
+build_guest_tests() { # FILE UNIT_FILE: where the test binary and that of the engine's own device tests are put
     local built
     cargo build --locked --package e2e --bins || return
     built=$(cargo test --locked --no-run --package e2e --test guest --message-format=json |
         jq -r 'select(.target.name? == "guest" and .profile.test) | .executable') || return
     ln -sf "$built" "$1"
+    built=$(cargo test --locked --no-run --package verbs-bench --lib --message-format=json |
+        jq -r 'select(.target.name? == "verbs_bench" and .profile.test) | .executable') || return
+    ln -sf "$built" "$2"
 }
 
 guest() { # NAME GUESTS SECONDS SCRIPT [ARG..]
@@ -89,8 +92,9 @@ groups_check() {
 }
 
 groups_guest() {
-    local tests=$target/debug/guest-tests against=$target/debug/against-perftest
-    group guest-build build_guest_tests "$tests"
+    local tests=$target/debug/guest-tests unit=$target/debug/guest-unit-tests against=$target/debug/against-perftest
+    group guest-build build_guest_tests "$tests" "$unit"
+    group guest-device guest guest-device 1 300 scripts/guest/pair.sh "$unit" on_device:: --include-ignored --test-threads=1
     group guest-pair guest guest-pair 1 900 scripts/guest/pair.sh "$tests" pair:: --include-ignored --test-threads=1
     group guest-hosts guest guest-hosts 2 400 scripts/guest/two-hosts.sh "$tests" hosts:: --include-ignored --test-threads=1
     group against-perftest guest against-perftest 1 1500 scripts/guest/pair.sh "$against" --out /run/vm --latency-pairs 12

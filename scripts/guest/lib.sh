@@ -25,7 +25,7 @@ await_gids() { # DEVICE..: their GID tables are filled a moment after the device
 # An MTU of 4200 carries RDMA path MTU 4096; 1500 carries 1024.
 rxe_pair() { # [NETDEV_MTU]
     local n
-    modprobe -a veth rdma_rxe ib_uverbs sch_netem sch_tbf
+    modprobe -a veth rdma_rxe ib_uverbs rdma_ucm sch_netem sch_tbf
     allow_own_frames
     ip link add veth0 type veth peer name veth1
     for n in 0 1; do
