@@ -17,10 +17,10 @@ use rustix::{
     fs::{OFlags, fcntl_getfl, fcntl_setfl},
     io::Errno,
 };
-use schema::{Fabric, Op, Transport};
+use schema::Fabric;
 
 use super::{
-    Access, CqInit, DeviceAttr, GidEntry, GidType, PortAttr, Provider, QpCaps, QpInit, VerbsError,
+    Access, CqInit, DeviceAttr, GidEntry, GidType, PortAttr, Provider, QpCaps, QpInit, VerbsError, create,
     devices::DeviceList,
     ext::{self, check, non_null},
 };
@@ -79,88 +79,6 @@ fn timestamp_rate(attr: ibv_device_attr_ex) -> Option<u64> {
 
 fn unsigned(value: c_int) -> u32 {
     u32::try_from(value).unwrap_or(0)
-}
-
-fn qp_type(transport: Transport) -> ibv_qp_type::Type {
-    match transport {
-        Transport::Rc => ibv_qp_type::IBV_QPT_RC,
-        Transport::Uc => ibv_qp_type::IBV_QPT_UC,
-        Transport::Ud => ibv_qp_type::IBV_QPT_UD,
-    }
-}
-
-/// One SGE a work request, both ways.
-fn cap(caps: QpCaps) -> ibv_qp_cap {
-    ibv_qp_cap {
-        max_send_wr: caps.max_send_wr,
-        max_recv_wr: caps.max_recv_wr,
-        max_send_sge: 1,
-        max_recv_sge: 1,
-        max_inline_data: caps.max_inline_bytes,
-    }
-}
-
-fn granted(cap: &ibv_qp_cap) -> QpCaps {
-    QpCaps {
-        max_send_wr: cap.max_send_wr,
-        max_recv_wr: cap.max_recv_wr,
-        max_inline_bytes: cap.max_inline_data,
-    }
-}
-
-/// The `send_ops_flags` of one operation.
-fn send_ops_flags(op: Op) -> u64 {
-    use ibv_qp_create_send_ops_flags as flags;
-    let flag = match op {
-        Op::Write => flags::IBV_QP_EX_WITH_RDMA_WRITE,
-        Op::WriteImm => flags::IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
-        Op::Read => flags::IBV_QP_EX_WITH_RDMA_READ,
-        Op::Send => flags::IBV_QP_EX_WITH_SEND,
-        Op::FetchAdd => flags::IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
-        Op::CompareSwap => flags::IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
-    };
-    flag.0.into()
-}
-
-/// An extended CQ with what the loops read from it, and nothing else: each field more costs its poll something.
-///
-/// # Safety
-/// As [`Provider::create_cq`].
-unsafe fn create_cq_ex(context: *mut ibv_context, init: &CqInit) -> io::Result<*mut ibv_cq> {
-    use ibv_create_cq_wc_flags as flags;
-    let mut fields =
-        flags::IBV_WC_EX_WITH_BYTE_LEN | flags::IBV_WC_EX_WITH_IMM | flags::IBV_WC_EX_WITH_QP_NUM;
-    if init.timestamps {
-        fields = fields | flags::IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
-    }
-    // SAFETY: plain integers and pointers; all zero is a valid value.
-    let mut attr: ibv_cq_init_attr_ex = unsafe { std::mem::zeroed() };
-    attr.cqe = init.entries;
-    attr.channel = init.channel;
-    attr.comp_vector = init.comp_vector;
-    attr.wc_flags = fields.0.into();
-    // SAFETY: open context, live channel or none (caller), attributes filled above.
-    unsafe { ext::create_cq_ex(context, &mut attr) }
-}
-
-/// An extended QP that can post `op`.
-///
-/// # Safety
-/// As [`Provider::create_qp`].
-unsafe fn create_qp_ex(pd: *mut ibv_pd, init: &QpInit, op: Op) -> io::Result<(*mut ibv_qp, QpCaps)> {
-    use ibv_qp_init_attr_mask as mask;
-    // SAFETY: plain integers and pointers; all zero is a valid value.
-    let mut attr: ibv_qp_init_attr_ex = unsafe { std::mem::zeroed() };
-    attr.send_cq = init.send_cq;
-    attr.recv_cq = init.recv_cq;
-    attr.qp_type = qp_type(init.transport);
-    attr.cap = cap(init.caps);
-    attr.pd = pd;
-    attr.send_ops_flags = send_ops_flags(op);
-    attr.comp_mask = (mask::IBV_QP_INIT_ATTR_PD | mask::IBV_QP_INIT_ATTR_SEND_OPS_FLAGS).0;
-    // SAFETY: live PD and CQs (caller), attributes filled above; libibverbs writes the granted caps back.
-    let qp = unsafe { ext::create_qp_ex((*pd).context, &mut attr) }?;
-    Ok((qp, granted(&attr.cap)))
 }
 
 impl Provider for Libibverbs {
@@ -326,15 +244,8 @@ impl Provider for Libibverbs {
     }
 
     unsafe fn create_cq(&self, context: *mut ibv_context, init: &CqInit) -> io::Result<*mut ibv_cq> {
-        if init.extended {
-            // SAFETY: as the caller's.
-            return unsafe { create_cq_ex(context, init) };
-        }
-        let cqe = c_int::try_from(init.entries).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
-        // SAFETY: open context, live channel or none (caller).
-        non_null(unsafe {
-            ibv_create_cq(context, cqe, ptr::null_mut(), init.channel, init.comp_vector as c_int)
-        })
+        // SAFETY: as the caller's.
+        unsafe { create::cq(context, init) }
     }
 
     unsafe fn destroy_cq(&self, cq: *mut ibv_cq) -> io::Result<()> {
@@ -343,19 +254,8 @@ impl Provider for Libibverbs {
     }
 
     unsafe fn create_qp(&self, pd: *mut ibv_pd, init: &QpInit) -> io::Result<(*mut ibv_qp, QpCaps)> {
-        if let Some(op) = init.extended {
-            // SAFETY: as the caller's.
-            return unsafe { create_qp_ex(pd, init, op) };
-        }
-        // SAFETY: plain integers and pointers; all zero is a valid value.
-        let mut attr: ibv_qp_init_attr = unsafe { std::mem::zeroed() };
-        attr.send_cq = init.send_cq;
-        attr.recv_cq = init.recv_cq;
-        attr.qp_type = qp_type(init.transport);
-        attr.cap = cap(init.caps);
-        // SAFETY: live PD and CQ (caller), attributes filled above; libibverbs writes the granted caps back.
-        let qp = non_null(unsafe { ibv_create_qp(pd, &mut attr) })?;
-        Ok((qp, granted(&attr.cap)))
+        // SAFETY: as the caller's.
+        unsafe { create::qp(pd, init) }
     }
 
     unsafe fn qp_ex(&self, qp: *mut ibv_qp) -> *mut ibv_qp_ex {

@@ -10,6 +10,7 @@ mod choose;
 mod connection;
 mod context;
 mod cq;
+mod create;
 mod devices;
 mod error;
 mod ext;
