@@ -94,7 +94,7 @@ unsafe fn cq_ex(context: *mut ibv_context, init: &CqInit) -> io::Result<*mut ibv
     let mut fields =
         flags::IBV_WC_EX_WITH_BYTE_LEN | flags::IBV_WC_EX_WITH_IMM | flags::IBV_WC_EX_WITH_QP_NUM;
     if init.timestamps {
-        fields = fields | flags::IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+        fields |= flags::IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
     }
     // SAFETY: plain integers and pointers; all zero is a valid value.
     let mut attr: ibv_cq_init_attr_ex = unsafe { std::mem::zeroed() };

@@ -40,7 +40,7 @@ impl Access {
             (self.remote_atomic, flags::IBV_ACCESS_REMOTE_ATOMIC),
         ] {
             if asked {
-                wanted = wanted | flag;
+                wanted |= flag;
             }
         }
         wanted.0

@@ -55,10 +55,10 @@ impl ProtectionDomain {
 impl Drop for ProtectionDomain {
     fn drop(&mut self) {
         let provider = self.context.provider();
-        // SAFETY: MRs and QPs hold an Arc of self, so nothing stands on the PD any more; a view's parent is dropped after.
         let freed = match &self.thread {
+            // SAFETY: MRs and QPs hold an Arc of self, so nothing stands on the PD any more.
             None => unsafe { provider.dealloc_pd(self.ptr) },
-            // SAFETY: as above.
+            // SAFETY: as above; the parent, which self holds, is dropped after.
             Some((td, _)) => unsafe { provider.dealloc_thread_domain(self.ptr, *td) },
         };
         log_destroy("ibv_dealloc_pd", freed);
