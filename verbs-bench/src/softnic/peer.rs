@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io,
-    os::fd::AsRawFd,
+    os::{fd::AsRawFd, unix::fs::MetadataExt},
     path::PathBuf,
 };
 
@@ -82,7 +82,11 @@ impl SoftPeer {
         self.check_same_host()?;
         self.check_same_process()?;
         let memfd = self.open(fd, offset, len)?;
-        arena::map(&memfd, offset, len)
+        memfd
+            .metadata()
+            // A mapping of huge pages can't be unmapped in part; their file has whole pages only.
+            .map(|file| len.next_multiple_of(file.blksize().max(1)).min(file.len() - offset))
+            .and_then(|whole| arena::map(&memfd, offset, whole))
             .map_err(|source| self.error(fd, "mmap", "free memory, or use smaller buffers", source))
     }
 

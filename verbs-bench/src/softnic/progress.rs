@@ -20,13 +20,25 @@ pub(super) unsafe fn progress(cq: *mut SoftCq, now: u64) {
     unsafe {
         let time = (*cq).link_time;
         let mut attention = false;
-        for at in 0..(&(*cq).qps).len() {
-            let qp = (&(*cq).qps)[at];
+        let mut count = 0;
+        while let Some(qp) = nth(cq, count) {
+            count += 1;
             advance(qp, now, &time);
             attention |= (*qp).wants_attention();
         }
         (*cq).attention = attention;
     }
+}
+
+/// The queue's QP of this position.
+///
+/// # Safety
+/// `cq` is live, and no mutable reference to it is alive.
+#[inline]
+unsafe fn nth(cq: *mut SoftCq, at: usize) -> Option<*mut SoftQp> {
+    // SAFETY: as the caller's.
+    let cq = unsafe { &*cq };
+    cq.qps.get(at).copied()
 }
 
 /// Carries out what is due on one QP.

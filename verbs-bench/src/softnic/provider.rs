@@ -277,7 +277,7 @@ impl Provider for SoftNic {
         };
         // SAFETY: one of ours, live, and used by this thread alone (caller); its context is open.
         let (qp, context) = unsafe { (&mut *qp.cast::<SoftQp>(), &*(*qp).context.cast::<SoftContext>()) };
-        let memory = Remote::new(context.map(peer)?, peer.base_addr, peer.rkey);
+        let memory = Remote::new(context.map(peer)?, peer.base_addr, peer.len, peer.rkey);
         qp.reach.attach(memory, peer.map_receives()?);
         Ok(())
     }

@@ -71,8 +71,9 @@ pub(super) enum Carried {
 }
 
 impl Remote {
-    pub(super) fn new(mapping: Arc<MmapRaw>, start: u64, rkey: u32) -> Remote {
-        let (map, len) = (mapping.as_mut_ptr(), mapping.len() as u64);
+    /// `len` bytes from `start` on, which `mapping` begins with.
+    pub(super) fn new(mapping: Arc<MmapRaw>, start: u64, len: u64, rkey: u32) -> Remote {
+        let (map, len) = (mapping.as_mut_ptr(), len.min(mapping.len() as u64));
         Remote { map, start, end: start.saturating_add(len), rkey, _mapping: Some(mapping) }
     }
 

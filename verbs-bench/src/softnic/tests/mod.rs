@@ -11,6 +11,7 @@ mod operations;
 mod processes;
 mod raw;
 mod receives;
+mod stall;
 
 use std::{cell::Cell, ffi::c_int, ptr, sync::Arc};
 

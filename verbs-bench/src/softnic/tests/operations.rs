@@ -37,7 +37,8 @@ fn completes(rig: &Rig, after: u64, opcode: u32, byte_len: u32) {
 
 fn imm_of(wc: &ibv_wc) -> Option<u32> {
     // SAFETY: both members are 32 plain bits.
-    (wc.wc_flags & WITH_IMM != 0).then(|| unsafe { wc.imm_data_invalidated_rkey_union.imm_data })
+    let imm = unsafe { wc.imm_data_invalidated_rkey_union.imm_data };
+    (wc.wc_flags & WITH_IMM != 0).then_some(imm)
 }
 
 #[test]
