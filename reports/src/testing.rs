@@ -12,10 +12,11 @@ use rand_distr::{Distribution, StandardNormal};
 use schema::{
     BitsPerSec, Bytes, Campaign, CampaignRun, CampaignState, Design, EncodedHistogram, Fabric, Gate,
     HostFacts, LatencyKind, LatencySummary, Nanos, Op, Outcome, Point, Purpose, Role, RunRecord, RunSpec,
-    SCHEMA_VERSION, Side, SideRecord, Stage, Test, Variant, Workload,
+    SCHEMA_VERSION, Side, SideRecord, Stage, Test, Transport, Variant, Workload,
     histogram::new_latency_histogram,
     record::{
-        ClockRecord, DataCheck, DeviceRecord, Granted, Interval, NoiseFloor, PlacementRecord, Versions,
+        ClockRecord, Counts, DataCheck, DeviceRecord, Granted, Interval, NicTime, NoiseFloor, PaceReport,
+        PlacementRecord, Reverse, Versions,
     },
 };
 
@@ -170,6 +171,11 @@ impl Sample {
             point.latency_ns = LatencySummary::of(kind, &histogram).expect("not empty");
             point.histogram = EncodedHistogram::encode(&histogram, 0);
         }
+        if self.latencies > 0 && self.test == Test::Latency {
+            let histogram = histogram(self.latencies, 0.8 * median_ns);
+            point.completion_latency_ns = LatencySummary::of(LatencyKind::PostToCompletion, &histogram);
+            point.completion_histogram = Some(EncodedHistogram::encode(&histogram, 0));
+        }
         if spec.test == Test::Latency {
             (point.test, point.bandwidth_bits_per_sec, point.messages_per_sec) = (Test::Latency, None, None);
         }
@@ -323,9 +329,66 @@ pub fn fail(run: &mut CampaignRun) {
     };
 }
 
+/// Makes a campaign one of datagrams in both directions, on a schedule, with losses and the NIC's own time.
+fn load(campaign: &mut Campaign) {
+    let pace = "250k/s poisson:7".parse().expect("a pace");
+    let ask = |spec: &mut RunSpec| {
+        (spec.op, spec.transport, spec.bidirectional) = (Op::Send, Transport::Ud, true);
+        (spec.threads, spec.qp_count, spec.pace) = (2, 4, pace);
+    };
+    campaign.workloads.iter_mut().flat_map(|workload| workload.specs.values_mut()).for_each(ask);
+    for run in &mut campaign.runs {
+        ask(&mut run.record.spec);
+        run.record.points.iter_mut().for_each(load_point);
+    }
+}
+
+fn load_point(point: &mut Point) {
+    point.op = Op::Send;
+    point.latency_ns.kind = LatencyKind::IntendedToCompletion;
+    let of = |kind| LatencySummary { kind, ..point.latency_ns.clone() };
+    point.nic_time = Some(NicTime {
+        nic_latency_ns: of(LatencyKind::PostToDevice),
+        nic_histogram: point.histogram.clone(),
+        software_latency_ns: of(LatencyKind::DeviceToPoll),
+        software_histogram: point.histogram.clone(),
+        device_ticks_per_sec: 1e9,
+        correlation_ns: 40.0,
+    });
+    point.reverse = Some(Reverse {
+        messages: point.messages,
+        duration_ns: point.duration_ns,
+        bandwidth_bits_per_sec: point.bandwidth_bits_per_sec.unwrap_or_default() * 0.9,
+        messages_per_sec: point.messages_per_sec.unwrap_or_default() * 0.9,
+        latency_ns: point.latency_ns.clone(),
+        histogram: point.histogram.clone(),
+    });
+    point.counts = Some(Counts {
+        requester_sent: 250_000,
+        responder_received: Some(249_990),
+        responder_sent: 249_000,
+        requester_received: Some(248_999),
+    });
+    point.pace = Some(PaceReport {
+        asked_messages_per_sec: 250_000.0,
+        achieved_messages_per_sec: point.messages_per_sec.unwrap_or_default(),
+        late_messages: 12,
+        max_lateness_ns: Nanos(3_500),
+        probes: Vec::new(),
+    });
+}
+
 /// The samples every view is tested on.
-pub const NAMES: [&str; 7] =
-    ["improved", "regressed", "equivalent", "inconclusive", "unstable", "failed_runs", "several_sizes"];
+pub const NAMES: [&str; 8] = [
+    "improved",
+    "regressed",
+    "equivalent",
+    "inconclusive",
+    "unstable",
+    "failed_runs",
+    "several_sizes",
+    "loaded",
+];
 
 /// One of [`NAMES`].
 pub fn named(name: &str) -> Option<Campaign> {
@@ -346,6 +409,11 @@ pub fn named(name: &str) -> Option<Campaign> {
             for lost in [4, 11] {
                 fail(&mut campaign.runs[lost]);
             }
+            campaign
+        }
+        "loaded" => {
+            let mut campaign = Sample { blocks: 6, ..Sample::default() }.campaign();
+            load(&mut campaign);
             campaign
         }
         "several_sizes" => Sample {

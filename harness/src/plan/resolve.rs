@@ -67,8 +67,7 @@ fn resolve_spec(
     let overrides = overrides.map_or(&[][..], |(_, sets)| sets);
     refuse_conflicts(workload, variant, overrides, faults);
     let layers = [scenario.ground.as_slice(), &workload.sets, &variant.sets, overrides];
-    let mut spec = RunSpec::new(workload.test);
-    spec.op = workload.op;
+    let mut spec = RunSpec::with_op(workload.test, workload.op);
     for set in layers.into_iter().flatten() {
         if let Err(what) = set.apply(&mut spec) {
             faults.push(Fault::new(set.field.clone(), set.value.span.clone(), what));
@@ -267,6 +266,23 @@ metric = "bandwidth"
     }
 
     #[test]
+    fn the_load_of_a_workload_reaches_the_spec_and_the_plan() {
+        let plan = planned(
+            "op = \"write\"\nsize = [\"64\", \"4Ki\"]\npost_list = 2",
+            "op = \"send\"\nsize = 64\nthreads = 2\nqp_count = 4\nbidirectional = true\nrx_depth = 64",
+        )
+        .unwrap();
+        let spec = &plan.workloads[0].specs["shallow"];
+        assert_eq!((spec.op, spec.threads, spec.qp_count), (schema::Op::Send, 2, 4));
+        assert_eq!((spec.bidirectional, spec.rx_depth), (true, 64));
+        let text = crate::plan::show(&plan);
+        for word in ["bidirectional = true", "threads = 2", "qp_count = 4", "rx_depth = 64"] {
+            assert!(text.contains(word), "no {word} in:\n{text}");
+        }
+        assert!(!text.contains("transport ="), "what is the default goes without saying:\n{text}");
+    }
+
+    #[test]
     fn the_baseline_comes_first_and_settings_stay_as_written() {
         let plan = planned("", "").unwrap();
         let names: Vec<&str> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
@@ -298,6 +314,21 @@ metric = "bandwidth"
             ),
             ("size = [\"64\", \"4Ki\"]", "size = 0", "workloads[0].size: 0 is not a message size"),
             ("size = [\"64\", \"4Ki\"]", "size = [64, \"64\"]", "workloads[0].size: 64 is given twice"),
+            (
+                "tx_depth = 128",
+                "transport = \"ud\"",
+                "variants[0].transport: ud does not carry write; it carries send",
+            ),
+            (
+                "tx_depth = 128",
+                "pace = \"1k/s\"\nsignal_interval = 2",
+                "variants[0].signal_interval: 2 leaves messages of an open load without a latency",
+            ),
+            (
+                "tx_depth = 128",
+                "outstanding_reads = 4",
+                "variants[0].outstanding_reads: has no meaning for op write",
+            ),
             ("tx_depth = 128", "gid_index = 257", "variants[0].gid_index: 257 is outside 0..=255"),
             ("tx_depth = 128", "path_mtu = 1500", "variants[0].path_mtu: 1500 is not an RDMA path MTU"),
             ("device = \"soft\"", "device = \"auto\"", "soft.model: is given, but the device is not `soft`"),

@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 
 use comfy_table::{Table, presets::NOTHING};
-use schema::{Purpose, Role};
+use schema::{Purpose, Role, RunSpec, Workload};
 
 use super::{Plan, detectable_in_sd, total_time};
-use crate::{scenario::Place, words::time};
+use crate::{
+    scenario::{PARAMETERS, Place},
+    words::time,
+};
 
 /// The plan in text.
 pub fn show(plan: &Plan) -> String {
@@ -93,13 +96,33 @@ fn variants(plan: &Plan) -> String {
 }
 
 fn workloads(plan: &Plan) -> String {
-    let mut table = table(&["name", "test", "op", "sizes"]);
+    let mut table = table(&["name", "test", "op", "sizes", "not as by default, under every variant"]);
     for workload in &plan.workloads {
         let Some(spec) = workload.specs.values().next() else { continue };
         let sizes = spec.msg_bytes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        table.add_row([workload.name.clone(), spec.test.to_string(), spec.op.to_string(), sizes]);
+        let load = load(workload);
+        table.add_row([workload.name.clone(), spec.test.to_string(), spec.op.to_string(), sizes, load]);
     }
     table.trim_fmt()
+}
+
+/// Parameters that all variants share and that are not the default of the test.
+fn load(workload: &Workload) -> String {
+    let specs: Vec<&RunSpec> = workload.specs.values().collect();
+    let Some(first) = specs.first() else { return String::new() };
+    let default = RunSpec::with_op(first.test, first.op);
+    let value = |spec: &RunSpec, slot: &str| match slot {
+        "pace" => Some(spec.pace.to_string()),
+        "msg_bytes" | "soft_model" | "soft_fault" => None,
+        slot => serde_json::to_value(spec).ok()?.get(slot).map(|value| value.to_string().replace('"', "")),
+    };
+    let shared = PARAMETERS.iter().filter_map(|parameter| {
+        let ours = value(first, parameter.slot)?;
+        let same = specs.iter().all(|spec| value(spec, parameter.slot).as_ref() == Some(&ours));
+        let differs = value(&default, parameter.slot).as_ref() != Some(&ours);
+        (same && differs).then(|| format!("{} = {ours}", parameter.name))
+    });
+    shared.collect::<Vec<_>>().join(", ")
 }
 
 fn order(plan: &Plan) -> String {

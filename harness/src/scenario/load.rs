@@ -185,7 +185,8 @@ fn read_name(section: &Section<'_>) -> Option<At<String>> {
 fn read_workload(section: &Section<'_>) -> Option<WrittenWorkload> {
     let name = read_name(section);
     let test = read_word(section, "test", &[("bandwidth", Test::Bandwidth), ("latency", Test::Latency)]);
-    let op = read_word(section, "op", &[("write", Op::Write)]);
+    let ops: Vec<(&str, Op)> = Op::ALL.iter().map(|op| (op.word(), *op)).collect();
+    let op = read_word(section, "op", &ops);
     let with = section.section("with").map(|with| read_with(&with)).unwrap_or_default();
     let sets = read_assignments(section, Allowed::All);
     Some(WrittenWorkload { name: name?, test: test?, op: op?, sets, with })
@@ -199,7 +200,7 @@ fn read_with(with: &Section<'_>) -> Vec<(At<String>, Vec<Assignment>)> {
 }
 
 /// One of a few words, which must be there.
-fn read_word<T: Copy>(section: &Section<'_>, key: &'static str, words: &[(&'static str, T)]) -> Option<T> {
+fn read_word<T: Copy>(section: &Section<'_>, key: &'static str, words: &[(&str, T)]) -> Option<T> {
     let known = words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ");
     let Some(text) = section.text(key) else {
         section.push(Fault::new(section.field(key), section.span(), format!("is missing; write {known}")));
@@ -342,6 +343,20 @@ margin = "5%"
             ("question = \"Deeper?\"", "", "question: is missing"),
             ("test = \"bandwidth\"", "test = \"bandwith\"", "workloads[0].test: `bandwith` is unknown"),
             ("tx_depth = 128", "size = 8", "variants[1].size: belongs to a workload"),
+            ("op = \"write\"", "op = \"wirte\"", "workloads[0].op: `wirte` is unknown; write \"write\" or"),
+            (
+                "tx_depth = 128",
+                "transport = \"xrc\"",
+                "variants[1].transport: `xrc` is not one of rc, uc, ud",
+            ),
+            ("tx_depth = 128", "pace = \"250\"", "variants[1].pace: rate `250`"),
+            ("tx_depth = 128", "pace = \"1k/s uniform\"", "`uniform` are no gaps"),
+            ("tx_depth = 128", "wait = \"hybrid\"", "variants[1].wait: wait `hybrid`: write poll, event"),
+            (
+                "tx_depth = 128",
+                "bidirectional = \"yes\"",
+                "variants[1].bidirectional: `yes` must be true or false",
+            ),
             (
                 "requester.cpu = \"0\"",
                 "cpu = \"1\"\nrequester.cpu = \"0\"",

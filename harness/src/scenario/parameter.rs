@@ -1,6 +1,6 @@
 //! The table of engine parameters a scenario may set, and how each is read into a [`RunSpec`].
 //!
-//! One line a parameter. Names are the flags of `verbs-bench run` with `_` for `-`. A slot is the place in the spec a
+//! One line a parameter. Names are the flags of `verbs-bench run` with `_` for `-`; `pace` joins those of the open loop. A slot is the place in the spec a
 //! parameter writes; two assignments conflict when they write the same slot.
 
 use std::fmt::Display;
@@ -142,6 +142,22 @@ pub const PARAMETERS: &[Parameter] = parameters! {
         |spec, value| spec.interval_ns = value.parsed()?;
     "deadline" "deadline" "No progress for this long fails the run."
         |spec, value| spec.deadline_ns = value.parsed()?;
+    "transport" "transport" "Transport service: `rc`, `uc` (writes, sends) or `ud` (sends) (perftest -c)."
+        |spec, value| spec.transport = value.parsed()?;
+    "post_api" "post_api" "`classic` (`ibv_post_send`) or `extended` (`ibv_wr_*`)."
+        |spec, value| spec.post_api = value.parsed()?;
+    "connect_by" "connect_by" "`tcp` (our handshake) or `rdma_cm` (perftest -R)."
+        |spec, value| spec.connect_by = value.parsed()?;
+    "bidirectional" "bidirectional" "Whether the responder sends at the same time (perftest -b)."
+        |spec, value| spec.bidirectional = value.flag()?;
+    "pace" "pace" "`closed`, a rate (`\"250k/s\"`, `\"10Gbps poisson\"`, `\"10Gbps poisson:SEED\"`), or the bound of a search (`\"p99=50us\"`)."
+        |spec, value| spec.pace = value.parsed()?;
+    "wait" "wait" "`poll`, `event`, or `hybrid:TIME` (poll so long, then sleep) (perftest -e)."
+        |spec, value| spec.wait = value.parsed()?;
+    "comp_vector" "comp_vector" "Completion vector of the channel, for waits that sleep (perftest -X)."
+        |spec, value| spec.comp_vector = value.number()?;
+    "threads" "threads" "Polling threads of each side, each with its own CQ and QPs."
+        |spec, value| spec.threads = value.number()?;
     "tx_depth" "tx_depth" "Work requests outstanding per QP (perftest -t)."
         |spec, value| spec.tx_depth = value.number()?;
     "post_list" "post_list" "Work requests handed over per doorbell (perftest -l)."
@@ -150,8 +166,24 @@ pub const PARAMETERS: &[Parameter] = parameters! {
         |spec, value| spec.signal_interval = value.number()?;
     "cq_poll_batch" "cq_poll_batch" "Completions asked for per poll."
         |spec, value| spec.cq_poll_batch = value.number()?;
-    "qp_count" "qp_count" "Queue pairs (perftest -q)."
+    "qp_count" "qp_count" "Queue pairs of each thread (perftest -q)."
         |spec, value| spec.qp_count = value.number()?;
+    "rx_depth" "rx_depth" "Receives kept posted per QP, where messages consume them (perftest -r)."
+        |spec, value| spec.rx_depth = value.number()?;
+    "outstanding_reads" "outstanding_reads" "Reads and atomics outstanding per QP (perftest -o)."
+        |spec, value| spec.outstanding_reads = Some(value.number()?);
+    "working_set" "working_set_bytes" "Memory that each QP's messages walk through."
+        |spec, value| spec.working_set_bytes = Some(value.parsed()?);
+    "stride" "stride_bytes" "From the start of one message in the working set to the next."
+        |spec, value| spec.stride_bytes = Some(value.parsed()?);
+    "pages" "pages" "Pages of the message buffers: `base`, `2Mi` or `1Gi`."
+        |spec, value| spec.pages = value.parsed()?;
+    "relaxed_ordering" "relaxed_ordering" "Whether the device's PCIe writes may pass one another."
+        |spec, value| spec.relaxed_ordering = value.flag()?;
+    "completion_timestamps" "completion_timestamps" "Whether completions carry the device's time, which splits NIC from software time."
+        |spec, value| spec.completion_timestamps = value.flag()?;
+    "compat" "compat" "`none`, or `perftest` for exactly its method."
+        |spec, value| spec.compat = value.parsed()?;
     "inline" "max_inline_bytes" "Messages up to this many bytes are posted inline (perftest -I); 0 never."
         |spec, value| spec.max_inline_bytes = value.number()?;
     "path_mtu" "path_mtu" "Path MTU in bytes (perftest -m)."
@@ -160,11 +192,15 @@ pub const PARAMETERS: &[Parameter] = parameters! {
         |spec, value| spec.traffic_class = value.number()?;
     "service_level" "service_level" "Service level (perftest -S)."
         |spec, value| spec.service_level = value.number()?;
+    "flow_label" "flow_label" "GRH flow label, 20 bits; 0 lets the device choose the UDP source port."
+        |spec, value| spec.flow_label = value.number()?;
+    "pkey_index" "pkey_index" "Index in the port's partition key table."
+        |spec, value| spec.pkey_index = value.number()?;
     "qp_timeout" "qp_timeout" "Local ACK timeout exponent: 4.096 us * 2^n (perftest -u)."
         |spec, value| spec.qp_timeout = value.number()?;
     "retry_count" "retry_count" "Retries after a local ACK timeout."
         |spec, value| spec.retry_count = value.number()?;
-    "data_check" "data_check" "Whether every byte of the target is written once and compared before WarmUp."
+    "data_check" "data_check" "Whether data is compared: every slot before WarmUp, and what the Measure phase left behind."
         |spec, value| spec.data_check = value.flag()?;
     "soft_model" "soft_model" "Link model of the software NIC, as `[soft] model`."
         |spec, value| spec.soft_model = Some(value.parsed()?);
@@ -408,6 +444,12 @@ mod tests {
         (spec.msg_bytes, spec.tx_depth, spec.cq_poll_batch, spec.qp_count) = (vec![], 0, 0, 0);
         (spec.path_mtu, spec.service_level, spec.qp_timeout, spec.retry_count) = (Some(1), 16, 32, 8);
         (spec.interval_ns, spec.deadline_ns) = (schema::Nanos(0), schema::Nanos(0));
+        (spec.rx_depth, spec.threads, spec.outstanding_reads) = (0, 0, Some(0));
+        (spec.transport, spec.connect_by) = (schema::Transport::Uc, schema::ConnectBy::RdmaCm);
+        (spec.completion_timestamps, spec.comp_vector, spec.flow_label) = (true, 1, 1 << 20);
+        (spec.working_set_bytes, spec.stride_bytes) = (Some(Bytes(0)), Some(Bytes(7)));
+        (spec.pace, spec.signal_interval) = ("p99=0us".parse().expect("a pace"), 2);
+        spec.op = schema::Op::Read;
         spec.stop = Stop::Iterations(0);
         spec.soft_model = Some(Default::default());
         spec.soft_fault = Some(Default::default());

@@ -163,8 +163,9 @@ fn no_fact_lies_in_two_places() {
             .cloned()
             .collect()
     };
-    assert_eq!(keys("SELECT rest FROM run"), ["granted", "spec"]);
-    assert_eq!(keys("SELECT rest FROM point"), ["data_check", "intervals"]);
+    assert_eq!(keys("SELECT rest FROM run"), ["granted", "spec", "start_up"]);
+    let of_point = ["counts", "data_check", "intervals", "nic_time", "pace", "reverse"];
+    assert_eq!(keys("SELECT rest FROM point"), of_point);
 }
 
 #[test]

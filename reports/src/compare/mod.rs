@@ -4,6 +4,7 @@
 //! `docs/measurement.md` explains the method; each file here is one step of it.
 
 mod bound;
+mod detail;
 mod effect;
 mod model;
 mod multiplicity;
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 
 use schema::{Bytes, Campaign, CampaignState, Fabric, Metric, Purpose, SCHEMA_VERSION};
 
+pub use detail::{DETAILS, Detail};
 pub use effect::spread;
 pub use model::*;
 use pairing::{Place, Runs, Subject};

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use schema::{Campaign, CampaignRun, Metric, Outcome, Point, Purpose};
 
+use crate::compare::DETAILS;
+
 /// Columns. `value` is in `unit`; a metric that was not published has no row; a run without points has one row without value.
 const HEADER: &str = "campaign_id,scenario,sequence,block,workload,variant,purpose,started_at_unix_ms,fabric,status,test,\
                       op,msg_bytes,messages,duration_ns,metric,value,unit\n";
@@ -24,11 +26,14 @@ pub fn csv(campaign: &Campaign) -> String {
 }
 
 fn point_rows(text: &mut String, head: &str, point: &Point) {
-    for metric in Metric::ALL {
-        let Some(value) = metric.of(point) else { continue };
-        let (test, op, size, unit) = (point.test, point.op, point.msg_bytes.get(), metric.unit());
-        let (messages, duration) = (point.messages, point.duration_ns.get());
-        let _ = writeln!(text, "{head},{test},{op},{size},{messages},{duration},{metric},{value},{unit}");
+    let (test, op, size) = (point.test, point.op, point.msg_bytes.get());
+    let (messages, duration) = (point.messages, point.duration_ns.get());
+    let metrics = Metric::ALL.iter().map(|metric| (metric.to_string(), metric.of(point), metric.unit()));
+    let details = DETAILS.iter().map(|detail| (detail.key.to_owned(), detail.of(point), detail.unit()));
+    for (name, value, unit) in metrics.chain(details) {
+        if let Some(value) = value {
+            let _ = writeln!(text, "{head},{test},{op},{size},{messages},{duration},{name},{value},{unit}");
+        }
     }
 }
 
@@ -80,6 +85,14 @@ mod tests {
         assert!(text.lines().nth(1).unwrap().ends_with(",failed,,,,,,,,"), "{text}");
         // The fabric's label holds commas.
         assert!(text.contains(",\"soft (model latency=2us,"), "{text}");
+    }
+
+    #[test]
+    fn what_stands_beside_the_metrics_has_rows_too() {
+        let text = csv(&crate::testing::named("loaded").unwrap());
+        for row in [",lost_messages,11,messages", ",asked_rate,250000,msg/s", ",late_messages,12,messages"] {
+            assert!(text.contains(row), "no {row}");
+        }
     }
 
     #[test]

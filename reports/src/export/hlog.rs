@@ -1,12 +1,13 @@
 //! An HDR interval log (format 1.3), which the other HdrHistogram implementations and their plotters open.
 //!
-//! One line per run and point, its tag naming workload, size, variant, purpose and sequence. The crate's writer gives neither
+//! One line per run and point, its tag naming workload, size, variant, purpose and sequence; further lines, the tag ending in
+//! what they are, for the own completions of a latency test, the other direction, and the shares of NIC and software. The crate's writer gives neither
 //! the format line nor the legend, and always deflates; the records keep their histograms in that same form, so the lines are
 //! written here.
 
 use std::fmt::Write as _;
 
-use schema::{Campaign, CampaignRun, Point, Purpose, histogram::HistogramError};
+use schema::{Campaign, CampaignRun, EncodedHistogram, Point, Purpose, histogram::HistogramError};
 
 /// Why a campaign cannot be exported.
 #[derive(Debug, thiserror::Error)]
@@ -32,22 +33,41 @@ pub fn hlog(campaign: &Campaign, filter: impl Fn(&CampaignRun) -> bool) -> Resul
     for run in campaign.runs.iter().filter(|run| filter(run)) {
         let offset = seconds(run.record.started_at_unix_ms) - started;
         for point in &run.record.points {
-            line(&mut text, run, point, offset)?;
+            for (what, histogram) in histograms(point) {
+                line(&mut text, run, point, (what, histogram), offset)?;
+            }
         }
     }
     Ok(text.into_bytes())
 }
 
-fn line(text: &mut String, run: &CampaignRun, point: &Point, offset: f64) -> Result<(), HlogError> {
-    let decoded = point.histogram.decode().map_err(|source| HlogError {
+/// Every histogram of a point, and how its tag ends; the point's own has no ending.
+fn histograms(point: &Point) -> Vec<(&'static str, &EncodedHistogram)> {
+    let mut all = vec![("", &point.histogram)];
+    all.extend(point.completion_histogram.as_ref().map(|histogram| ("/own-completions", histogram)));
+    all.extend(point.reverse.as_ref().map(|reverse| ("/reverse", &reverse.histogram)));
+    if let Some(nic) = &point.nic_time {
+        all.extend([("/nic", &nic.nic_histogram), ("/software", &nic.software_histogram)]);
+    }
+    all
+}
+
+fn line(
+    text: &mut String,
+    run: &CampaignRun,
+    point: &Point,
+    (what, histogram): (&str, &EncodedHistogram),
+    offset: f64,
+) -> Result<(), HlogError> {
+    let decoded = histogram.decode().map_err(|source| HlogError {
         sequence: run.sequence,
         msg_bytes: point.msg_bytes,
         source,
     })?;
     let length = point.duration_ns.get() as f64 / 1e9;
     let max = decoded.max() as f64 / 1e6;
-    let histogram = &point.histogram.hdr_v2_deflate_base64;
-    let _ = writeln!(text, "Tag={},{offset:.3},{length:.3},{max:.3},{histogram}", tag(run, point));
+    let histogram = &histogram.hdr_v2_deflate_base64;
+    let _ = writeln!(text, "Tag={}{what},{offset:.3},{length:.3},{max:.3},{histogram}", tag(run, point));
     Ok(())
 }
 
@@ -84,6 +104,17 @@ mod tests {
             hdrhistogram::serialization::Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]).unwrap();
         assert_eq!(back.len(), run.record.points[0].latency_ns.count);
         assert_eq!(back.value_at_quantile(0.999), run.record.points[0].latency_ns.p99_9.unwrap());
+    }
+
+    #[test]
+    fn every_histogram_of_a_point_has_its_line() {
+        let campaign = crate::testing::named("loaded").unwrap();
+        let log = String::from_utf8(hlog(&campaign, |run| run.sequence == 0).unwrap()).unwrap();
+        let tags: Vec<&str> =
+            log.lines().filter_map(|line| line.strip_prefix("Tag=")?.split(',').next()).collect();
+        let endings = ["/0", "/0/reverse", "/0/nic", "/0/software"];
+        assert_eq!(tags.len(), endings.len());
+        assert!(tags.iter().zip(endings).all(|(tag, ending)| tag.ends_with(ending)), "{tags:?}");
     }
 
     #[test]

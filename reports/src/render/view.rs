@@ -1,6 +1,9 @@
 //! What HTML and Markdown both say, in the order in which they say it: all text, all numbers with unit and n.
 
-use schema::{Bytes, Campaign, CampaignState, Metric, Purpose, RunSpec, Stop, Test, Workload};
+use schema::{
+    Bytes, Campaign, CampaignState, Metric, Pace, Point, Purpose, RunSpec, Stop, Test, Transport, Wait,
+    Workload,
+};
 
 use super::{
     facts::{self, FactGroup},
@@ -8,7 +11,7 @@ use super::{
     sentence::claim,
     words,
 };
-use crate::compare::{Cell, Comparison, Unusable, fewest_pairs, spread};
+use crate::compare::{Cell, Comparison, DETAILS, Unusable, fewest_pairs, spread};
 
 /// A report, in words.
 pub(super) struct View {
@@ -130,7 +133,7 @@ impl View {
             unasked_changes: facts::unasked_changes(campaign),
             facts,
             method: method(campaign, comparison),
-            limits: limits(comparison),
+            limits: limits(campaign, comparison),
             scenario_toml: campaign.scenario_toml.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
         }
@@ -225,11 +228,30 @@ pub(super) fn baseline_spec<'c>(campaign: &'c Campaign, workload: &'c Workload) 
 }
 
 fn about(spec: &RunSpec) -> String {
-    let what = match spec.test {
-        Test::Bandwidth => "Bandwidth: a window of messages kept full",
-        Test::Latency => "Latency: a ping-pong of one message, half the round trip",
+    let what = match (spec.test, spec.pace) {
+        (Test::Bandwidth, Pace::Closed) => "Bandwidth: a window of messages kept full".to_owned(),
+        (Test::Bandwidth, pace) => format!("Latency under load: {pace}"),
+        (Test::Latency, _) if spec.op.fetches() => {
+            "Latency: one message at a time, a whole round trip".to_owned()
+        }
+        (Test::Latency, _) => "Latency: a ping-pong of one message, half the round trip".to_owned(),
     };
-    format!("{what}; RDMA {} on a reliable connection.", spec.op)
+    let over = match spec.transport {
+        Transport::Rc => "a reliable connection",
+        Transport::Uc => "an unreliable connection",
+        Transport::Ud => "unreliable datagrams",
+    };
+    let mut text = format!("{what}; RDMA {} on {over}", spec.op);
+    if spec.bidirectional {
+        text.push_str("; both directions at once, and bandwidth and message rate are of both together");
+    }
+    if spec.threads > 1 {
+        text.push_str(&format!("; {} threads with {} QPs each", spec.threads, spec.qp_count));
+    }
+    if spec.wait != Wait::Poll {
+        text.push_str(&format!("; waiting: {}", spec.wait));
+    }
+    text + "."
 }
 
 fn size_view(
@@ -248,28 +270,35 @@ fn size_view(
             (about, badge(words::verdict(&cell.verdict)))
         })
         .collect();
-    let numbers = Metric::ALL
-        .into_iter()
-        .filter_map(|metric| {
-            let row: Vec<Option<RunNumbers>> = campaign
-                .variants
-                .iter()
-                .map(|variant| of_runs(campaign, &workload.name, &variant.name, msg_bytes, metric))
-                .collect();
-            let any = row.iter().any(Option::is_some);
-            any.then(|| (words::metric(metric, test), row))
-        })
-        .collect();
+    let row = |name: String, of: &dyn Fn(&Point) -> Option<f64>, text: &dyn Fn(f64) -> String| {
+        let row: Vec<Option<RunNumbers>> = campaign
+            .variants
+            .iter()
+            .map(|variant| of_runs(campaign, &workload.name, &variant.name, msg_bytes, (of, text)))
+            .collect();
+        row.iter().any(Option::is_some).then_some((name, row))
+    };
+    let metrics = Metric::ALL.into_iter().filter_map(|metric| {
+        row(words::metric(metric, test), &|point| metric.of(point), &|value| number::value(metric, value))
+    });
+    let details = DETAILS.iter().filter_map(|detail| {
+        let text = |value: f64| match detail.like {
+            Some(metric) => number::value(metric, value),
+            None => number::grouped(value.round() as u64),
+        };
+        row(detail.name.to_owned(), &|point| detail.of(point), &text)
+    });
+    let numbers = metrics.chain(details).collect();
     SizeView { msg_bytes, verdicts, numbers, name: number::size(msg_bytes) }
 }
 
-/// What a metric is over a variant's completed runs; none where it was not published.
+/// What a number is over a variant's completed runs, and how it is written; none where it was not published.
 fn of_runs(
     campaign: &Campaign,
     workload: &str,
     variant: &str,
     msg_bytes: Bytes,
-    metric: Metric,
+    (of, text): (&dyn Fn(&Point) -> Option<f64>, &dyn Fn(f64) -> String),
 ) -> Option<RunNumbers> {
     let ours = campaign.runs.iter().filter(|run| {
         run.workload == workload
@@ -278,8 +307,7 @@ fn of_runs(
             && run.record.outcome.is_completed()
     });
     let points = ours.flat_map(|run| run.record.points.iter().filter(|point| point.msg_bytes == msg_bytes));
-    let spread = spread(points.filter_map(|point| metric.of(point)))?;
-    let text = |value| number::value(metric, value);
+    let spread = spread(points.filter_map(of))?;
     let detail =
         format!("{} to {}, n = {}", text(spread.min), text(spread.max), number::counted(spread.runs, "run"));
     Some(RunNumbers { median: text(spread.median), detail })
@@ -347,16 +375,27 @@ fn phases(workload: &str, spec: &RunSpec) -> String {
         Stop::DurationNs(duration) => format!("for {duration}"),
         Stop::Iterations(messages) => format!("for {} messages", number::grouped(messages)),
     };
+    let check = match spec.data_check {
+        true => "every slot of the target is written once and checked before, and what is left is checked after; ",
+        false => "data is not checked; ",
+    };
     format!(
-        "{workload}: every byte of the target is written once and checked, then {} of warm-up that is not kept, then measured {stop} in intervals of {}. Every latency sample is kept, to 0.1%.",
+        "{workload}: {check}{} of warm-up that is not kept, then measured {stop} in intervals of {}. Every latency sample is kept, to 0.1%.",
         spec.warmup_ns, spec.interval_ns
     )
 }
 
-fn limits(comparison: &Comparison) -> Vec<String> {
+fn limits(campaign: &Campaign, comparison: &Comparison) -> Vec<String> {
+    let mut specs = campaign.workloads.iter().flat_map(|workload| workload.specs.values());
+    let closed = specs.all(|spec| spec.pace == Pace::Closed);
     let mut limits = vec![
         "The result holds for these hosts, with these settings, at this time; another host is another campaign.".to_owned(),
-        "One message in flight at a time or a full window: traffic that arrives on its own schedule can see longer tails.".to_owned(),
+        if closed {
+            "One message in flight at a time or a full window: traffic that arrives on its own schedule can see longer tails."
+        } else {
+            "Messages of a schedule count from the time that was intended for them; of a closed loop, from their post: a stall delays what would have come meanwhile, and few samples show it."
+        }
+        .to_owned(),
         "What is not a gate is shown for exploration, its p corrected by Benjamini-Hochberg, and carries no verdict.".to_owned(),
     ];
     if !comparison.simulated.is_empty() {

@@ -1,6 +1,6 @@
 //! The words for verdicts, metrics and doubts: the same in every view.
 
-use schema::{Metric, Test};
+use schema::{LatencyKind, Metric, Test};
 
 use crate::compare::{CampaignVerdict, Cell, ControlFailure, Doubt, Flag, Verdict};
 
@@ -50,11 +50,14 @@ pub(super) fn short_metric(metric: Metric) -> String {
     metric.to_string().replace('_', " ")
 }
 
-/// What the latency of a test spans.
-pub(super) fn latency(test: Test) -> &'static str {
-    match test {
-        Test::Bandwidth => "Latency from post to completion under load",
-        Test::Latency => "Latency (half round trip)",
+/// What a latency spans.
+pub(super) fn latency(kind: LatencyKind) -> String {
+    match kind {
+        LatencyKind::PostToCompletion => "Latency from post to completion under load".into(),
+        LatencyKind::IntendedToCompletion => {
+            "Latency from the time the schedule intended to completion, under load".into()
+        }
+        kind => format!("Latency ({kind})"),
     }
 }
 

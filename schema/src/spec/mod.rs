@@ -21,7 +21,7 @@ use crate::{
 };
 
 pub use faults::{MAX_MSG_BYTES, SpecFault};
-pub use pace::{Arrivals, Pace, Rate};
+pub use pace::{Arrivals, DEFAULT_SEED, Pace, Rate};
 pub use resource::{Pages, Wait};
 pub use side::{CpuChoice, NodeChoice, SideSpec};
 pub use verb::{Compat, ConnectBy, Op, PostApi, Transport};

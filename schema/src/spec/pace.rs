@@ -65,11 +65,48 @@ impl Rate {
     }
 }
 
+/// Seed of the gaps when none is given.
+pub const DEFAULT_SEED: u64 = 1;
+
 impl Pace {
     /// Reads the bound of a search, `p99=50us`, as flags and scenarios write it.
     pub fn parse_bound(text: &str) -> Result<Nanos, UnitError> {
         let bound = text.trim().strip_prefix("p99=").and_then(|time| time.parse().ok());
         bound.ok_or_else(|| UnitError(format!("bound `{text}`: write p99=TIME, such as p99=50us")))
+    }
+}
+
+impl FromStr for Pace {
+    type Err = UnitError;
+
+    /// `closed`; or a rate or a bound, and then the gaps: `250k/s`, `10Gbps poisson`, `p99=50us poisson:7` (the seed).
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let unclear = |what: &str| {
+            UnitError(format!(
+                "pace `{text}`: {what}; write closed, a rate (250k/s, 10Gbps) or a bound (p99=50us), and then fixed, poisson or poisson:SEED"
+            ))
+        };
+        let mut words = text.split_whitespace();
+        let first = words.next().ok_or_else(|| unclear("is empty"))?;
+        let (arrivals, seed) = match words.next() {
+            None | Some("fixed") => (Arrivals::Fixed, DEFAULT_SEED),
+            Some("poisson") => (Arrivals::Poisson, DEFAULT_SEED),
+            Some(gaps) => match gaps.strip_prefix("poisson:").and_then(|seed| seed.parse().ok()) {
+                Some(seed) => (Arrivals::Poisson, seed),
+                None => return Err(unclear(&format!("`{gaps}` are no gaps"))),
+            },
+        };
+        if let Some(more) = words.next() {
+            return Err(unclear(&format!("`{more}` is too much")));
+        }
+        match first {
+            "closed" if text.trim() == "closed" => Ok(Pace::Closed),
+            "closed" => Err(unclear("a closed loop has no gaps")),
+            bound if bound.starts_with("p99") => {
+                Pace::parse_bound(bound).map(|p99_at_most_ns| Pace::Search { p99_at_most_ns, arrivals, seed })
+            }
+            rate => rate.parse().map(|rate| Pace::Open { rate, arrivals, seed }),
+        }
     }
 }
 
@@ -156,6 +193,27 @@ mod tests {
         assert_eq!(search.to_string(), "highest rate with a p99 of at most 50us, Poisson arrivals, seed 7");
         for unclear in ["50us", "p99<=50us", "p99=50", "p50=1us"] {
             assert!(Pace::parse_bound(unclear).unwrap_err().0.contains("p99=50us"), "{unclear}");
+        }
+    }
+
+    #[test]
+    fn a_pace_is_written_in_one_text() {
+        let rate = Rate::MessagesPerSec(250_000);
+        for (text, pace) in [
+            ("closed", Pace::Closed),
+            ("250k/s", Pace::Open { rate, arrivals: Arrivals::Fixed, seed: 1 }),
+            ("250k/s poisson", Pace::Open { rate, arrivals: Arrivals::Poisson, seed: 1 }),
+            (
+                "p99=50us poisson:7",
+                Pace::Search { p99_at_most_ns: Nanos(50_000), arrivals: Arrivals::Poisson, seed: 7 },
+            ),
+        ] {
+            assert_eq!(text.parse(), Ok(pace), "{text}");
+        }
+        for unclear in
+            ["", "250", "closed poisson", "250k/s uniform", "250k/s poisson:x", "1k/s fixed 3", "p99<=1us"]
+        {
+            assert!(unclear.parse::<Pace>().is_err(), "{unclear}");
         }
     }
 

@@ -58,11 +58,23 @@ pub(in crate::render) fn percentiles(
     let messages = curves.iter().map(|(_, _, _, messages)| *messages).min().unwrap_or(0);
     let caption = format!(
         "{} by percentile; both axes are logarithmic. Bold: all runs of a variant together, at least {} messages each; thin: single runs. A curve ends where fewer than 10 messages lie beyond.",
-        words::latency(source.test),
+        spans(source, msg_bytes),
         number::grouped(messages)
     );
     let title = format!("Latency by percentile, {} at {}", source.workload.name, number::size(msg_bytes));
     Ok(Some(Figure::new(title, caption, svg, HEIGHT)))
+}
+
+/// What the latencies span; of variants in closed and open loops, both.
+fn spans(source: Source<'_>, msg_bytes: Bytes) -> String {
+    let mut spans: Vec<String> = Vec::new();
+    for (_, point) in source.points(msg_bytes) {
+        let span = words::latency(point.latency_ns.kind);
+        if !spans.contains(&span) {
+            spans.push(span);
+        }
+    }
+    spans.join("; ")
 }
 
 fn decoded(source: Source<'_>, variant: &str, msg_bytes: Bytes) -> Result<Vec<Histogram<u64>>, RenderError> {

@@ -1,10 +1,7 @@
 //! When messages are posted: closed loop without these flags, open loop with `--rate`, a search with `--search-rate`.
 
 use clap::Args;
-use schema::{Arrivals, Nanos, Pace, Rate, RunSpec};
-
-/// Seed of the gaps when none is given.
-const DEFAULT_SEED: u64 = 1;
+use schema::{Arrivals, Nanos, Pace, Rate, RunSpec, spec::DEFAULT_SEED};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ArrivalsArg {

@@ -7,7 +7,7 @@ use std::{net::IpAddr, path::PathBuf};
 
 use schema::{
     Arrivals, BitsPerSec, Bytes, Compat, Nanos, Pace, PostApi, Rate, RunSpec, Stop, Transport, Wait,
-    spec::MAX_MSG_BYTES,
+    spec::{DEFAULT_SEED, MAX_MSG_BYTES},
 };
 
 use super::{print::Print, tool::Tool};
@@ -17,6 +17,8 @@ use crate::connect::socket::DEFAULT_PORT;
 const CQ_MOD: u32 = 100;
 /// Above this size perftest asks for every completion, unless -Q, -a, -e or UD.
 const CQ_MOD_LIMIT: Bytes = Bytes(8_192);
+/// Size over UD without -s and -m, where perftest takes the port's MTU: every port carries it.
+const DATAGRAM_BYTES: u32 = 1_024;
 /// The largest size of -a: 2^23.
 const LARGEST_OF_ALL: u32 = 23;
 const NS_PER_S: u64 = 1_000_000_000;
@@ -92,7 +94,7 @@ impl Draft {
             spec.responder.device = "soft".into();
         }
         spec.max_inline_bytes = self.inline.unwrap_or(self.tool.default_inline(spec.transport));
-        spec.msg_bytes = self.sizes()?;
+        spec.msg_bytes = self.sizes(&mut notes)?;
         spec.pace = self.pace()?;
         spec.signal_interval = self.signal_interval(&spec, &mut notes)?;
         self.set_times(&mut spec, &mut notes)?;
@@ -106,7 +108,7 @@ impl Draft {
         Ok(Plan { spec, notes })
     }
 
-    fn sizes(&self) -> Result<Vec<Bytes>, String> {
+    fn sizes(&self, notes: &mut Vec<String>) -> Result<Vec<Bytes>, String> {
         match (self.all, self.sizes.is_empty()) {
             (true, false) => Err("--all and --size: give one of the two".into()),
             (true, true) if self.spec.transport == Transport::Ud => {
@@ -119,6 +121,11 @@ impl Draft {
                     .collect())
             }
             (true, true) => Ok((1..=LARGEST_OF_ALL).map(|exponent| Bytes(1 << exponent)).collect()),
+            (false, true) if self.tool.is_bw() && self.spec.transport == Transport::Ud => {
+                let size = self.spec.path_mtu.unwrap_or(DATAGRAM_BYTES);
+                notes.push(format!("messages of {size} B: a datagram is one packet; -s sets it"));
+                Ok(vec![Bytes(u64::from(size))])
+            }
             (false, true) => Ok(vec![Bytes(self.tool.default_size())]),
             (false, false) => Ok(self.sizes.clone()),
         }
@@ -134,7 +141,7 @@ impl Draft {
             RateUnits::GigabitsPerSec => Rate::BitsPerSec(BitsPerSec((rate * 1e9).round() as u64)),
             RateUnits::MessagesPerSec => Rate::MessagesPerSec(rate.round() as u64),
         };
-        Ok(Pace::Open { rate, arrivals: Arrivals::Fixed, seed: 1 })
+        Ok(Pace::Open { rate, arrivals: Arrivals::Fixed, seed: DEFAULT_SEED })
     }
 
     /// perftest's rules of CQ moderation, in its order.

@@ -102,6 +102,8 @@ fn the_defaults_are_perftests() {
         assert_eq!((spec.max_inline_bytes, spec.rx_depth), (inline, 512), "{name}");
         assert_eq!((spec.post_api, spec.compat), (PostApi::Extended, Compat::None), "{name}");
     }
+    assert_eq!(plan("send-bw -c UD").msg_bytes, [Bytes(1_024)]);
+    assert_eq!(plan("send-bw -c UD -m 2048").msg_bytes, [Bytes(2_048)]);
     assert_eq!(plan("send-lat -c UD").max_inline_bytes, 188);
     assert_eq!(plan("send-lat -I 0").max_inline_bytes, 0);
 }
