@@ -184,6 +184,11 @@ impl RunSpec {
         }
         found.add_if(self.bidirectional, "bidirectional", "a latency test already sends both ways, in turn");
         found.add_if(
+            self.op.consumes_receives() && self.rx_depth == 1 && self.compat == Compat::None,
+            "rx_depth",
+            "1 leaves no receive for the next message while the last one's is given back; the least here is 2",
+        );
+        found.add_if(
             self.pace != Pace::Closed,
             "pace",
             "a latency test is a ping-pong; ask for the latency under an open load with test bandwidth",
@@ -423,6 +428,9 @@ mod tests {
         let open =
             Pace::Open { rate: Rate::MessagesPerSec(0), arrivals: super::super::Arrivals::Fixed, seed: 1 };
         assert_eq!(bandwidth(|s| (s.pace, s.signal_interval) = (open, 2)), ["pace", "signal_interval"]);
+        let mut send = RunSpec::with_op(Test::Latency, Op::Send);
+        send.rx_depth = 1;
+        assert_eq!(send.faults().first().map(|fault| fault.field), Some("rx_depth"));
         let mut latency = RunSpec::new(Test::Latency);
         (latency.wait, latency.relaxed_ordering) = (Wait::Hybrid { spin_ns: Nanos(1) }, true);
         let fields: Vec<_> = latency.faults().into_iter().map(|fault| fault.field).collect();

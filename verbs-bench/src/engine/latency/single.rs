@@ -109,7 +109,7 @@ impl<P: Poster, R: Reaper> Single<P, R> {
             return Err(trouble::poll(polled, watch));
         }
         if self.reaper.done(0).is_none() || !self.owes() {
-            return Err(trouble::completion(&self.reaper.completion(0), watch));
+            return Err(trouble::completion(self.reaper.completion(0), watch));
         }
         let posted = self.posted_at[self.reaped as usize & (OUTSTANDING - 1)];
         self.reaped += 1;

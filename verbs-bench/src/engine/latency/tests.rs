@@ -1,10 +1,12 @@
 use std::{io::Write, net::TcpStream, sync::mpsc, thread};
 
-use schema::{Bytes, Compat, Nanos, Op, RunSpec, Side, Stage, Stop, Test, Transport};
+use schema::{Bytes, Compat, Nanos, Op, PostApi, RunSpec, Side, Stage, Stop, Test, Transport};
 
-use super::*;
+use super::{single::Single, stamp::Stamp, *};
+use crate::clock::Tsc;
 use crate::engine::{
     pattern,
+    post::Preset,
     recorder::Recorder,
     rig::{End, control, pair, spec as any_spec},
 };
@@ -22,11 +24,19 @@ fn watch<'a>(clock: &Clock, side: Side, control: Option<&'a TcpStream>, spec: &R
     Watch::new(control, side, Stage::Measure, clock.scale(), spec.deadline_ns)
 }
 
-/// What both sides say in the end.
-struct Seen {
+/// What the requester says in the end.
+#[derive(Debug)]
+struct Asked {
     measured: Measured,
     exchanges: u64,
     completions: u64,
+    /// The shortest exchange.
+    least_ns: u64,
+}
+
+/// What both sides say in the end.
+struct Seen {
+    asked: Asked,
     answered: u64,
     received: Option<(u64, u64)>,
 }
@@ -70,12 +80,11 @@ fn play(
         let mut watch = watch(clock, Side::Requester, None, spec);
         let mut receiver = receiver(asks, spec, clock, &watch);
         start.recv().unwrap();
-        let (measured, exchanges, completions) =
-            ask(spec, asks, clock, receiver.as_mut(), &mut watch).unwrap();
+        let asked = ask(spec, asks, clock, receiver.as_mut(), &mut watch).unwrap();
         ours.write_all(b"stop").unwrap();
         let (answered, there) = responder.join().unwrap();
         let received = receiver.map(|receiver| receiver.received()).zip(there);
-        Seen { measured, exchanges, completions, answered, received }
+        Seen { asked, answered, received }
     })
 }
 
@@ -85,14 +94,20 @@ fn ask(
     clock: &Clock,
     receiver: Option<&mut Receiver>,
     watch: &mut Watch<'_>,
-) -> Result<(Measured, u64, u64), Halt> {
+) -> Result<Asked, Halt> {
     let recorder = || Recorder::new(clock.scale(), spec.interval_ns);
     let [mut exchange, mut completion, mut warm, mut warm_completion] = [(); 4].map(|()| recorder());
     let kept = Samples { exchange: &mut exchange, completion: &mut completion };
     let scrap = Samples { exchange: &mut warm, completion: &mut warm_completion };
     // SAFETY: the end outlives the call.
     let measured = unsafe { ping(&end.job(spec), clock, receiver, kept, scrap, watch) }?;
-    Ok((measured, exchange.samples().0.len(), completion.samples().0.len()))
+    let (exchanges, completions) = (exchange.samples().0, completion.samples().0);
+    Ok(Asked {
+        measured,
+        exchanges: exchanges.len(),
+        completions: completions.len(),
+        least_ns: exchanges.min(),
+    })
 }
 
 fn exchanged(spec: &RunSpec) -> Seen {
@@ -103,12 +118,13 @@ fn exchanged(spec: &RunSpec) -> Seen {
 /// Every message completed; over rc every ping is answered and every answer heard, over uc and ud as many as were not late.
 fn check_ping_pong(spec: &RunSpec) {
     let seen = exchanged(spec);
+    let Asked { measured, exchanges, completions, .. } = seen.asked;
     let text = format!("{} over {}", spec.op, spec.transport);
-    let lost = if spec.transport == Transport::Rc { 0 } else { seen.measured.lost };
-    assert_eq!((seen.measured.messages, seen.measured.lost), (COUNT - lost, lost), "{text}");
-    assert_eq!((seen.measured.sent, seen.completions), (COUNT, COUNT), "{text}");
-    assert_eq!(seen.exchanges, seen.measured.messages, "{text}");
-    assert!(seen.measured.ended > seen.measured.began, "{text}");
+    let lost = if spec.transport == Transport::Rc { 0 } else { measured.lost };
+    assert_eq!((measured.messages, measured.lost), (COUNT - lost, lost), "{text}");
+    assert_eq!((measured.sent, completions), (COUNT, COUNT), "{text}");
+    assert_eq!(exchanges, measured.messages, "{text}");
+    assert!(measured.ended > measured.began, "{text}");
     if spec.transport == Transport::Rc {
         assert_eq!(seen.answered, COUNT, "{text}");
     }
@@ -125,7 +141,7 @@ fn writes_are_answered_one_by_one() {
 
 #[test]
 fn messages_are_answered_one_by_one_on_every_transport() {
-    for transport in [Transport::Rc, Transport::Uc] {
+    for transport in Transport::ALL.iter().copied() {
         check_ping_pong(&spec(Op::Send, |s| (s.transport, s.msg_bytes) = (transport, vec![Bytes(100)])));
     }
     for transport in [Transport::Rc, Transport::Uc] {
@@ -137,9 +153,9 @@ fn messages_are_answered_one_by_one_on_every_transport() {
 fn perftest_takes_no_warm_up_and_a_sample_from_post_to_post() {
     for op in [Op::Write, Op::Send] {
         let spec = spec(op, |s| (s.compat, s.warmup_ns) = (Compat::Perftest, Nanos(1 << 40)));
-        let seen = exchanged(&spec);
-        assert_eq!((seen.measured.messages, seen.measured.sent, seen.exchanges), (COUNT, COUNT, COUNT - 1));
-        assert_eq!(seen.completions, COUNT);
+        let Asked { measured, exchanges, completions, .. } = exchanged(&spec).asked;
+        assert_eq!((measured.messages, measured.sent, exchanges), (COUNT, COUNT, COUNT - 1));
+        assert_eq!(completions, COUNT);
     }
 }
 
@@ -149,7 +165,7 @@ fn reads_fetch_what_the_responder_has() {
     let (mut asks, mut answers) = pair(&spec);
     let layout = asks.layout();
     pattern::fill(answers.halves().0, 3);
-    let (measured, exchanges, completions) = fetch(&spec, &asks);
+    let Asked { measured, exchanges, completions, .. } = fetch(&spec, &asks);
     assert_eq!((measured.messages, exchanges, completions), (COUNT, COUNT, 0));
     let check = pattern::check_in_place(asks.halves().1, &layout, 1000, 3, Transport::Rc);
     assert_eq!((check.checked_bytes, check.wrong_bytes), (Bytes(1000), Bytes(0)));
@@ -160,7 +176,7 @@ fn atomics_count_exactly() {
     for op in [Op::FetchAdd, Op::CompareSwap] {
         let spec = spec(op, |s| s.warmup_ns = Nanos(100_000));
         let (mut asks, mut answers) = pair(&spec);
-        let (measured, _, _) = fetch(&spec, &asks);
+        let measured = fetch(&spec, &asks).measured;
         let layout = asks.layout();
         assert!(measured.sent >= COUNT);
         let there = pattern::check_counters(answers.halves().1, &layout, &[measured.sent]);
@@ -169,30 +185,54 @@ fn atomics_count_exactly() {
     }
 }
 
-fn fetch(spec: &RunSpec, asks: &End) -> (Measured, u64, u64) {
+fn fetch(spec: &RunSpec, asks: &End) -> Asked {
     let clock = Clock::calibrate();
     ask(spec, asks, &clock, None, &mut watch(&clock, Side::Requester, None, spec)).unwrap()
 }
 
 #[test]
 fn a_lost_message_is_counted_and_the_next_one_sent() {
-    for transport in [Transport::Uc] {
+    for transport in [Transport::Uc, Transport::Ud] {
         let spec = spec(Op::Send, |s| s.transport = transport);
         let (asks, answers) = pair(&spec);
-        let seen = play(&spec, &asks, &answers, |_, receiver| {
+        let Asked { measured, exchanges, .. } = play(&spec, &asks, &answers, |_, receiver| {
             // The first ping arrives and is not answered.
             let receiver = receiver.unwrap();
             while receiver.turn() == 0 {}
-        });
-        assert!(seen.measured.lost >= 1);
-        assert_eq!(seen.measured.messages + seen.measured.lost, COUNT);
-        assert_eq!((seen.measured.sent, seen.exchanges), (COUNT, seen.measured.messages));
+        })
+        .asked;
+        assert!(measured.lost >= 1);
+        assert_eq!(measured.messages + measured.lost, COUNT);
+        assert_eq!((measured.sent, exchanges), (COUNT, measured.messages));
     }
 }
 
 #[test]
+fn a_late_answer_is_not_taken_for_the_next() {
+    let spec = spec(Op::Send, |s| s.transport = Transport::Ud);
+    let (asks, answers) = pair(&spec);
+    let clock = Clock::calibrate();
+    let seen = play(&spec, &asks, &answers, |end, receiver| {
+        let receiver = receiver.unwrap();
+        // The second ping says that the requester gave the first one up.
+        for _ in 0..2 {
+            while receiver.turn() == 0 {}
+        }
+        let job = end.job(&spec);
+        let mut watch = watch(&clock, Side::Responder, None, &spec);
+        // SAFETY: the end outlives both.
+        let (mut single, stamp) = unsafe { (Single::classic::<Preset>(&job), Stamp::new(&job)) };
+        stamp.write(1);
+        single.post(0, &watch).unwrap();
+        single.settle(Tsc, |_| {}, &mut watch).unwrap();
+    });
+    assert!(seen.asked.measured.lost >= 2);
+    assert!(seen.answered >= seen.asked.exchanges);
+}
+
+#[test]
 fn without_a_peer_the_deadline_ends_it() {
-    for (op, transport) in [(Op::Write, Transport::Rc), (Op::Write, Transport::Uc), (Op::Send, Transport::Uc)]
+    for (op, transport) in [(Op::Write, Transport::Rc), (Op::Write, Transport::Uc), (Op::Send, Transport::Ud)]
     {
         let spec = spec(op, |s| (s.transport, s.deadline_ns) = (transport, Nanos(30_000_000)));
         let (asks, _silent) = pair(&spec);
@@ -202,6 +242,66 @@ fn without_a_peer_the_deadline_ends_it() {
         match ask(&spec, &asks, &clock, receiver.as_mut(), &mut watch) {
             Err(Halt::Fault(fault)) => assert!(fault.cause.contains("no answer to a ping for"), "{fault}"),
             other => panic!("{op} over {transport}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_extended_api_measures_the_same() {
+    for (op, transport) in
+        [(Op::Write, Transport::Rc), (Op::WriteImm, Transport::Rc), (Op::Send, Transport::Ud)]
+    {
+        check_ping_pong(&spec(op, |s| (s.transport, s.post_api) = (transport, PostApi::Extended)));
+    }
+    let spec = spec(Op::CompareSwap, |s| s.post_api = PostApi::Extended);
+    let (asks, mut answers) = pair(&spec);
+    let measured = fetch(&spec, &asks).measured;
+    let check = pattern::check_counters(answers.halves().1, &asks.layout(), &[measured.sent]);
+    assert_eq!(check.wrong_bytes, Bytes(0));
+}
+
+#[test]
+fn a_sleeper_is_woken_by_each_message() {
+    let wait = schema::Wait::Event;
+    check_ping_pong(&spec(Op::Send, |s| s.wait = wait));
+    let spec = spec(Op::Read, |s| s.wait = wait);
+    let (asks, _answers) = pair(&spec);
+    assert_eq!(fetch(&spec, &asks).measured.messages, COUNT);
+}
+
+/// A link is never faster than its model. A busy machine can make it slower, so the shortest of some exchanges must agree, in
+/// one of some attempts.
+#[test]
+fn a_sample_is_what_the_model_of_the_link_says() {
+    const ONE_WAY_NS: u64 = 200_000;
+    const ATTEMPTS: u32 = 20;
+    for (op, ways) in [
+        (Op::Write, 1),
+        (Op::Send, 1),
+        (Op::WriteImm, 1),
+        (Op::Read, 2),
+        (Op::FetchAdd, 2),
+        (Op::CompareSwap, 2),
+    ] {
+        for compat in [Compat::None, Compat::Perftest] {
+            let spec = spec(op, |s| {
+                (s.soft_model, s.compat) = (Some("latency=200us".parse().unwrap()), compat);
+                s.stop = Stop::Iterations(30);
+            });
+            let put_in = ways * ONE_WAY_NS;
+            let agrees = |_| {
+                let found = match op.fetches() {
+                    true => {
+                        let (asks, _answers) = pair(&spec);
+                        fetch(&spec, &asks).least_ns
+                    }
+                    false => exchanged(&spec).asked.least_ns,
+                };
+                // The histogram keeps three digits.
+                assert!(found >= put_in - put_in / 500, "{op} {compat}: {found} ns");
+                found <= put_in + put_in / 20
+            };
+            assert!((0..ATTEMPTS).any(agrees), "{op} {compat}: never {put_in} ns");
         }
     }
 }

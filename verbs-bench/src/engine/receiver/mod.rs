@@ -5,12 +5,18 @@
 //! that is its number on its QP: rc delivers each next one, uc only later ones. Numbers count up by one from whatever the
 //! first message after [`Receiver::expect`] carries.
 
+mod queue;
+#[cfg(test)]
+mod tests;
 mod trouble;
 
-use rdma_sys::{ibv_cq, ibv_qp, ibv_recv_wr, ibv_sge, ibv_wc, ibv_wc_opcode};
+use rdma_sys::{ibv_cq, ibv_wc, ibv_wc_opcode};
 use schema::{Nanos, Op, Transport};
 
-use self::trouble::Failure;
+use self::{
+    queue::{Queue, Stock},
+    trouble::Failure,
+};
 use super::{Halt, idle::Idle, job::Job, watch::Watch};
 use crate::clock::{Scale, Ticks};
 
@@ -30,37 +36,17 @@ struct Expected {
     slack: u32,
 }
 
-/// One QP's receive queue.
-struct Queue {
-    qp: *mut ibv_qp,
-    index: u32,
-    /// Where the next receive to be posted puts its message; walks from `first` to `end` in strides.
-    next_addr: u64,
-    first: u64,
-    end: u64,
-    /// Receives to post.
-    owed: u32,
-    /// Number of the next message, and how many may be missing before it.
-    number: u32,
-    slack: u32,
-    received: u64,
-}
-
 /// The receive queues of one thread.
 pub struct Receiver {
     queues: Box<[Queue]>,
     cq: *mut ibv_cq,
     wcs: Box<[ibv_wc]>,
-    /// One list for all QPs, linked once, ended by one that is never posted; addresses are filled in as it is posted.
-    list: Box<[ibv_recv_wr]>,
-    sges: Box<[ibv_sge]>,
-    stride: u64,
+    stock: Stock,
     /// Queues that are owed receives.
     short: Box<[u32]>,
     short_count: usize,
     expected: Expected,
     headroom: u32,
-    newest: u32,
     received: u64,
     rx_depth: u32,
     failure: Failure,
@@ -76,43 +62,13 @@ impl Receiver {
     /// # Safety
     /// The job's QPs, its receive queue and its memory outlive this.
     pub unsafe fn new(job: &Job<'_>, scale: Scale) -> Self {
-        let (spec, layout) = (job.spec, job.layout);
-        let largest = spec.msg_bytes.iter().map(|size| size.get()).max().unwrap_or(1);
-        // RunSpec::faults refuses sizes above 2^31 and datagrams above 4096.
-        let (headroom, largest) = (layout.headroom as u32, largest as u32);
-        let batch = spec.cq_poll_batch as usize;
-        let mut sges: Box<[ibv_sge]> = (0..=batch)
-            .map(|_| ibv_sge { addr: 0, length: largest + headroom, lkey: job.local.key })
-            .collect();
-        let mut list: Box<[ibv_recv_wr]> = sges
-            .iter_mut()
-            .map(|sge| ibv_recv_wr { wr_id: 0, next: std::ptr::null_mut(), sg_list: sge, num_sge: 1 })
-            .collect();
-        for at in 0..batch {
-            list[at].next = &mut list[at + 1];
-        }
-        let queues = job.qps.iter().map(|qp| {
-            let first = job.local.addr + layout.receive(u64::from(qp.index), 0);
-            Queue {
-                qp: qp.qp,
-                index: qp.index,
-                next_addr: first,
-                first,
-                end: first + layout.bytes_per_qp(),
-                owed: 0,
-                number: 0,
-                slack: u32::MAX,
-                received: 0,
-            }
-        });
+        let spec = job.spec;
         let mut receiver = Receiver {
-            queues: queues.collect(),
+            queues: job.qps.iter().map(|qp| Queue::new(job, qp)).collect(),
             cq: job.recv_cq.cq,
             // SAFETY: ibv_wc is a C struct of integers; all zeros is a valid value.
-            wcs: (0..batch).map(|_| unsafe { std::mem::zeroed() }).collect(),
-            list,
-            sges,
-            stride: layout.stride,
+            wcs: (0..spec.cq_poll_batch).map(|_| unsafe { std::mem::zeroed() }).collect(),
+            stock: Stock::new(job),
             short: vec![0; job.qps.len()].into_boxed_slice(),
             short_count: 0,
             expected: Expected {
@@ -124,8 +80,7 @@ impl Receiver {
                 number_mask: if spec.op == Op::WriteImm { u32::MAX } else { 0 },
                 slack: if spec.transport == Transport::Rc { 0 } else { u32::MAX >> 1 },
             },
-            headroom,
-            newest: 0,
+            headroom: job.layout.headroom as u32,
             received: 0,
             rx_depth: spec.rx_depth,
             failure: Failure::None,
@@ -160,12 +115,6 @@ impl Receiver {
     /// The same for each QP, by its number among the QPs of all threads: the data check must know the slots.
     pub fn received_by_qp(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.queues.iter().map(|queue| (queue.index, queue.received))
-    }
-
-    /// The immediate of the message that came last; 0 where there is none.
-    #[inline(always)]
-    pub fn newest(&self) -> u32 {
-        self.newest
     }
 
     /// One poll, and new receives for what came. Returns how many messages came; negative: see [`Receiver::trouble`].
@@ -206,7 +155,6 @@ impl Receiver {
             queue.number = number.wrapping_add(1) & expected.number_mask;
             queue.slack = expected.slack;
             queue.received += 1;
-            self.newest = number;
             self.owe(index, 1);
         }
         self.received += polled as u64;
@@ -230,23 +178,8 @@ impl Receiver {
         while self.short_count > 0 {
             let index = self.short[self.short_count - 1] as usize;
             let queue = &mut self.queues[index];
-            let count = (queue.owed as usize).min(self.list.len() - 1);
-            let (links, sges) = (&mut self.list[..=count], &mut self.sges[..count]);
-            for (wr, sge) in links.iter_mut().zip(sges) {
-                wr.wr_id = index as u64;
-                sge.addr = queue.next_addr;
-                queue.next_addr += self.stride;
-                if queue.next_addr == queue.end {
-                    queue.next_addr = queue.first;
-                }
-            }
-            queue.owed -= count as u32;
+            let errno = self.stock.post(index as u64, queue);
             self.short_count -= usize::from(queue.owed == 0);
-            let after = std::mem::replace(&mut links[count - 1].next, std::ptr::null_mut());
-            let mut bad = std::ptr::null_mut();
-            // SAFETY: the job's maker vouches for the QP; the list ends at its last receive, whose SGEs live in self.
-            let errno = unsafe { rdma_sys::ibv_post_recv(queue.qp, links.as_mut_ptr(), &mut bad) };
-            links[count - 1].next = after;
             if errno != 0 {
                 return self.fail(Failure::Post(errno));
             }
@@ -324,6 +257,3 @@ impl Receiver {
         Ok(self.received)
     }
 }
-
-#[cfg(test)]
-mod tests;

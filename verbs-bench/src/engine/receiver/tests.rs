@@ -3,7 +3,7 @@
 use std::{cell::RefCell, collections::VecDeque, ffi::c_int};
 
 use proptest::prelude::*;
-use rdma_sys::{ibv_context, imm_data_invalidated_rkey_union_t};
+use rdma_sys::{ibv_context, ibv_qp, ibv_recv_wr, imm_data_invalidated_rkey_union_t};
 use schema::{Bytes, RunSpec, Side, Stage, Test};
 
 use super::*;
@@ -62,11 +62,11 @@ unsafe extern "C" fn poll_cq(_cq: *mut ibv_cq, room: c_int, wcs: *mut ibv_wc) ->
     })
 }
 
-/// The device's objects; boxed, since the receiver points to them.
+/// The device's objects, on the heap, since the receiver points to them.
 struct Device {
     _context: Box<ibv_context>,
     cq: Box<ibv_cq>,
-    qps: Vec<Box<ibv_qp>>,
+    qps: Vec<ibv_qp>,
 }
 
 impl Device {
@@ -80,7 +80,7 @@ impl Device {
         cq.context = &raw mut *context;
         let qps = (0..qps).map(|number| {
             // SAFETY: as above.
-            let mut qp: Box<ibv_qp> = Box::new(unsafe { std::mem::zeroed() });
+            let mut qp: ibv_qp = unsafe { std::mem::zeroed() };
             (qp.context, qp.qp_num) = (&raw mut *context, number);
             qp
         });
@@ -91,7 +91,7 @@ impl Device {
     fn job<'a>(&mut self, spec: &'a RunSpec) -> Job<'a> {
         let cq = JobCq { cq: &mut *self.cq, channel: None };
         let qps = self.qps.iter_mut().zip(0..).map(|(qp, index)| JobQp {
-            qp: &mut **qp,
+            qp,
             qp_ex: std::ptr::null_mut(),
             index,
             ud: None,
