@@ -376,7 +376,9 @@ fn phases(workload: &str, spec: &RunSpec) -> String {
         Stop::Iterations(messages) => format!("for {} messages", number::grouped(messages)),
     };
     let check = match spec.data_check {
-        true => "every slot of the target is written once and checked before, and what is left is checked after; ",
+        true => {
+            "every slot of the target is written once and checked before, and what is left is checked after; "
+        }
         false => "data is not checked; ",
     };
     format!(

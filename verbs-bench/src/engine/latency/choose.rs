@@ -68,10 +68,10 @@ impl Role for Pong {
         self,
         clock: T,
         exchange: &mut E,
-        _job: &Job<'_>,
+        job: &Job<'_>,
         watch: &mut Watch<'_>,
     ) -> Result<u64, Halt> {
-        exchange::reply(clock, exchange, watch)
+        exchange::reply(clock, exchange, job.spec, watch)
     }
 }
 

@@ -7,6 +7,7 @@ use schema::{RunSpec, Stage, Stop};
 use crate::{
     clock::Ticks,
     engine::{Halt, bandwidth::Measured, recorder::Recorder, watch::Watch},
+    fault::Fault,
 };
 
 /// What differs between transports and methods in every exchange.
@@ -186,11 +187,12 @@ fn run<T: Ticks, E: Exchange>(
     }
 }
 
-/// The responder: replies until the requester speaks on the control connection, then waits for its own completions. Returns
-/// how many messages it sent.
+/// The responder: replies until the requester has enough, then waits for its own completions, no longer than the spec's
+/// deadline. Returns how many messages it sent.
 pub(super) fn reply<T: Ticks, E: Exchange>(
     clock: T,
     exchange: &mut E,
+    spec: &RunSpec,
     watch: &mut Watch<'_>,
 ) -> Result<u64, Halt> {
     match replies(clock, exchange, watch) {
@@ -198,8 +200,24 @@ pub(super) fn reply<T: Ticks, E: Exchange>(
         Err(fault) => return Err(fault),
         Ok(never) => match never {},
     }
-    exchange.settle(clock, |_| {}, watch)?;
-    Ok(exchange.sent())
+    let since = clock.now();
+    loop {
+        match exchange.settle(clock, |_| {}, watch) {
+            Ok(()) => return Ok(exchange.sent()),
+            // It is still speaking.
+            Err(Halt::PeerSpoke) if !watch.has_passed(since, clock.now(), spec.deadline_ns) => {}
+            Err(Halt::PeerSpoke) => return Err(unsettled(spec, watch)),
+            Err(fault) => return Err(fault),
+        }
+    }
+}
+
+#[cold]
+fn unsettled(spec: &RunSpec, watch: &Watch<'_>) -> Halt {
+    let (stage, side) = watch.place();
+    Fault::new(stage, side, format!("no completion of the last answers for {}", spec.deadline_ns))
+        .advise("the device or its driver lost completions: see the kernel log of the driver")
+        .into()
 }
 
 /// The hot loop of the responder.

@@ -116,8 +116,7 @@ impl<P: Poster, R: Reaper> Single<P, R> {
         Ok(Some(posted))
     }
 
-    /// Waits for every own completion, with the deadline; `note` is handed how long each took. What the peer says meanwhile
-    /// waits too.
+    /// Waits for every own completion, with the deadline; `note` is handed how long each took.
     #[inline(never)]
     pub(super) fn settle<T: Ticks>(
         &mut self,
@@ -135,10 +134,7 @@ impl<P: Poster, R: Reaper> Single<P, R> {
             polls += 1;
             if polls == POLLS_PER_LOOK {
                 polls = 0;
-                match watch.idle(clock.now(), since, "completion of a message") {
-                    Err(Halt::PeerSpoke) => {}
-                    other => other?,
-                }
+                watch.idle(clock.now(), since, "completion of a message")?;
             }
         }
         Ok(())
