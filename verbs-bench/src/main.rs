@@ -6,5 +6,6 @@ use clap::Parser;
 use verbs_bench::cli::Cli;
 
 fn main() -> ExitCode {
+    verbs_bench::session::start_up::program_begins();
     ExitCode::from(Cli::parse().execute())
 }

@@ -9,7 +9,7 @@ use crate::{
         auth::Token,
         socket::{DEFAULT_PORT, with_default_port},
     },
-    session::{self, local::LocalResponder},
+    session::{self, local::LocalResponder, requester::Peer},
 };
 
 /// Where the responder is and what it asks for.
@@ -30,7 +30,10 @@ impl Target {
             }
         };
         match &self.address {
-            Some(address) => session::requester::run(spec, address, self.token.as_ref(), &progress),
+            Some(address) => {
+                let peer = Peer::At { address, source: None, token: self.token.as_ref() };
+                session::requester::run(spec, peer, &progress)
+            }
             None => match LocalResponder::start() {
                 Ok(responder) => measure_locally(spec, responder, &progress),
                 Err(fault) => session::requester::not_started(spec, &fault),
@@ -39,8 +42,8 @@ impl Target {
     }
 }
 
-fn measure_locally(spec: &RunSpec, responder: LocalResponder, progress: &dyn Fn(&str)) -> RunRecord {
-    let record = session::requester::run(spec, responder.address(), Some(responder.token()), progress);
+fn measure_locally(spec: &RunSpec, mut responder: LocalResponder, progress: &dyn Fn(&str)) -> RunRecord {
+    let record = session::requester::run(spec, Peer::Local(&mut responder), progress);
     if !record.outcome.is_completed() {
         responder.dismiss();
     }

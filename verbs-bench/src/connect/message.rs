@@ -1,6 +1,9 @@
 //! What the two processes say to each other, in the order in which they say it.
 
-use schema::{Fabric, RunSpec, SideRecord, record::DataCheck};
+use schema::{
+    Fabric, RunSpec, SideRecord, Stop,
+    record::{DataCheck, Reverse},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{fault::Fault, verbs::RemoteQp};
@@ -72,6 +75,44 @@ pub struct Offer {
     pub region: Region,
 }
 
+/// What both sides do next.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// Index of the message size in the plan.
+    pub point: u32,
+    /// What is done with it.
+    pub work: Work,
+}
+
+/// What is done with a message size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// Every slot of every QP is sent once, to be compared afterwards.
+    Check {
+        /// Of the pattern.
+        generation: u8,
+    },
+    /// WarmUp, Measure, Drain.
+    Measure {
+        /// When Measure ends.
+        stop: Stop,
+        /// Messages a second of a whole side; none in a closed loop.
+        messages_per_sec: Option<f64>,
+    },
+}
+
+/// What the responder did for an order.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Stopped {
+    /// Messages it sent on each QP, in order; empty where it sends nothing.
+    pub sent: Vec<u64>,
+    /// Messages it received; none where the operation does not tell it.
+    pub received: Option<u64>,
+    /// What it measured of a bidirectional order.
+    pub reverse: Option<Reverse>,
+}
+
 /// One frame.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "body", rename_all = "snake_case")]
@@ -86,22 +127,18 @@ pub enum Message {
     Offer(Box<Offer>),
     /// Responder: its queue pairs are ready to send.
     Connected,
-    /// Requester: zero the target; the next point has this index in `msg_bytes`.
-    Prepare(u32),
-    /// Responder: done.
-    Prepared,
-    /// Requester: every slot is written; check them.
-    Check,
-    /// Responder: what it found.
-    Checked(DataCheck),
-    /// Requester: the measurement starts now.
-    Start,
-    /// Responder: it is looking.
+    /// Requester: make ready for this, and begin it.
+    Start(Order),
+    /// Responder: it has begun.
     Started,
-    /// Requester: the measurement is over.
-    Stop,
-    /// Responder: it has stopped.
-    Stopped,
+    /// Requester: it has sent all it had to; so many messages on each QP, in order.
+    Stop(Vec<u64>),
+    /// Responder: it has sent all it had to, and received what it could.
+    Stopped(Box<Stopped>),
+    /// Requester: compare what the last order left in memory.
+    Check,
+    /// Responder: what it found; none where there is nothing to compare on its side.
+    Checked(Option<DataCheck>),
     /// Requester: no more points.
     Finish,
     /// Responder: its side of the record.
@@ -119,14 +156,12 @@ impl Message {
             Message::Plan(_) => "plan",
             Message::Offer(_) => "offer",
             Message::Connected => "connected",
-            Message::Prepare(_) => "prepare",
-            Message::Prepared => "prepared",
+            Message::Start(_) => "start",
+            Message::Started => "started",
+            Message::Stop(_) => "stop",
+            Message::Stopped(_) => "stopped",
             Message::Check => "check",
             Message::Checked(_) => "checked",
-            Message::Start => "start",
-            Message::Started => "started",
-            Message::Stop => "stop",
-            Message::Stopped => "stopped",
             Message::Finish => "finish",
             Message::Report(_) => "report",
             Message::Fault(_) => "fault",

@@ -2,22 +2,31 @@
 
 use std::{
     io,
-    net::{SocketAddr, TcpStream, ToSocketAddrs},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpStream, ToSocketAddrs, UdpSocket},
     time::Duration,
 };
 
-use rustix::net::{RecvFlags, sockopt};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    net::{AddressFamily, RecvFlags, SocketFlags, SocketType, sockopt},
+};
 
 use super::frame::ConnectError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Connects to `ADDR:PORT`, trying every address the name has.
-pub fn dial(peer: &str) -> Result<TcpStream, ConnectError> {
+/// Connects to `ADDR:PORT`, trying every address the name has; from `source`, if one is given, only those of its family.
+/// A link-local IPv6 address names its interface: `[fe80::1%eth0]:18515`.
+pub fn dial(peer: &str, source: Option<IpAddr>) -> Result<TcpStream, ConnectError> {
     let unreachable = |source| ConnectError::Unreachable { peer: peer.to_owned(), source };
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for address in peer.to_socket_addrs().map_err(unreachable)? {
-        match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
+    for address in addresses(peer).map_err(unreachable)? {
+        let connected = match source {
+            None => TcpStream::connect_timeout(&address, CONNECT_TIMEOUT),
+            Some(source) if source.is_ipv4() == address.is_ipv4() => connect_from(source, &address),
+            Some(source) => Err(io::Error::other(format!("{address} is of another family than {source}"))),
+        };
+        match connected {
             Ok(stream) => {
                 prepare(&stream)?;
                 return Ok(stream);
@@ -26,6 +35,53 @@ pub fn dial(peer: &str) -> Result<TcpStream, ConnectError> {
         }
     }
     Err(unreachable(last))
+}
+
+/// The addresses of `ADDR:PORT`. The standard library reads scopes as numbers only; their names are looked up here.
+fn addresses(peer: &str) -> io::Result<Vec<SocketAddr>> {
+    let scoped = peer.strip_prefix('[').and_then(|rest| rest.split_once('%'));
+    if let Some((address, rest)) = scoped
+        && let (Ok(address), Some((scope, port))) = (address.parse::<Ipv6Addr>(), rest.split_once("]:"))
+    {
+        let port = port.parse().map_err(|_| io::Error::other(format!("`{port}` is no port")))?;
+        let scope = scope.parse().or_else(|_| interface_index(scope))?;
+        return Ok(vec![SocketAddrV6::new(address, port, 0, scope).into()]);
+    }
+    Ok(peer.to_socket_addrs()?.collect())
+}
+
+fn interface_index(name: &str) -> io::Result<u32> {
+    let any = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    rustix::net::netdevice::name_to_index(&any, name)
+        .map_err(|errno| io::Error::other(format!("there is no network interface `{name}` here: {errno}")))
+}
+
+/// Connects from a given address of this host, within the same time.
+fn connect_from(source: IpAddr, address: &SocketAddr) -> io::Result<TcpStream> {
+    let family = if source.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    let from = match (source, address) {
+        (IpAddr::V6(source), SocketAddr::V6(to)) => SocketAddrV6::new(source, 0, 0, to.scope_id()).into(),
+        _ => SocketAddr::new(source, 0),
+    };
+    rustix::net::bind(&socket, &from)
+        .map_err(|errno| io::Error::other(format!("source address {source}: {errno}")))?;
+    match rustix::net::connect(&socket, address) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::INPROGRESS) => {
+            let mut connecting = [PollFd::new(&socket, PollFlags::OUT)];
+            let timeout = Timespec { tv_sec: CONNECT_TIMEOUT.as_secs() as i64, tv_nsec: 0 };
+            if rustix::event::poll(&mut connecting, Some(&timeout))? == 0 {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            sockopt::socket_error(&socket)??;
+        }
+        Err(errno) => return Err(errno.into()),
+    }
+    let stream = TcpStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
 }
 
 /// No Nagle delay, and a peer whose host dies silently is noticed within ten seconds.
@@ -110,8 +166,31 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_comes_from_the_address_that_was_asked_for() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let peer = listener.local_addr().unwrap().to_string();
+        let source: IpAddr = "127.0.0.2".parse().unwrap();
+        let stream = dial(&peer, Some(source)).unwrap();
+        assert_eq!(stream.local_addr().unwrap().ip(), source);
+        assert_eq!(listener.accept().unwrap().1.ip(), source);
+        let text = dial(&peer, Some("::1".parse().unwrap())).unwrap_err().to_string();
+        assert!(text.contains("another family"), "{text}");
+        let text = dial(&peer, Some("192.0.2.1".parse().unwrap())).unwrap_err().to_string();
+        assert!(text.contains("source address 192.0.2.1"), "{text}");
+        drop(listener);
+        assert!(dial(&peer, Some(source)).is_err());
+    }
+
+    #[test]
+    fn a_scope_may_be_a_name() {
+        let lo = addresses("[fe80::1%lo]:7").unwrap();
+        assert_eq!(lo, [SocketAddrV6::new("fe80::1".parse().unwrap(), 7, 0, 1).into()]);
+        assert!(addresses("[fe80::1%nowhere]:7").unwrap_err().to_string().contains("nowhere"));
+    }
+
+    #[test]
     fn nobody_there_names_the_address() {
-        let text = dial("127.0.0.1:1").unwrap_err().to_string();
+        let text = dial("127.0.0.1:1", None).unwrap_err().to_string();
         assert!(text.contains("127.0.0.1:1") && text.contains("verbs-bench serve"), "{text}");
     }
 }

@@ -26,7 +26,7 @@ use crate::fault::Fault;
 pub enum Halt {
     /// Something failed here.
     Fault(Fault),
-    /// A message of the peer waits on the control connection: for a responder the end, for a requester a fault.
+    /// The loop was called away by whoever speaks with the peer: it is over, or something failed there or in another thread.
     PeerSpoke,
 }
 

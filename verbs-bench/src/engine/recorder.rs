@@ -30,6 +30,8 @@ pub struct Recorder {
     interval_ends: u64,
     completed_before: u64,
     cpus_seen: Vec<u32>,
+    /// The histograms of the intervals as values and counts, where they are to be joined with other threads'.
+    windows: Option<Vec<Vec<(u64, u64)>>>,
 }
 
 impl Recorder {
@@ -50,11 +52,17 @@ impl Recorder {
             interval_ends: u64::MAX,
             completed_before: 0,
             cpus_seen: Vec::with_capacity(64),
+            windows: None,
         };
         // Touches every counter, so that the first samples of Measure meet no page fault.
         recorder.start(0, 0);
         recorder.interval_ends = u64::MAX;
         recorder
+    }
+
+    /// From now on the histogram of each interval is kept too.
+    pub fn keep_windows(&mut self) {
+        self.windows = Some(Vec::with_capacity(INTERVALS_AT_FIRST));
     }
 
     /// The scale samples are converted with.
@@ -67,6 +75,7 @@ impl Recorder {
         self.samples.reset();
         self.window.reset();
         self.intervals.clear();
+        self.windows.iter_mut().for_each(Vec::clear);
         (self.saturated, self.pending_count) = (0, 0);
         (self.started, self.interval_started, self.completed_before) = (now, now, completed);
         self.interval_ends = now + self.interval_ticks;
@@ -136,6 +145,10 @@ impl Recorder {
             p99_ns: published_quantile(&self.window, 0.99),
             max_ns: (!empty).then(|| self.window.max()),
         });
+        if let Some(windows) = &mut self.windows {
+            let counts = self.window.iter_recorded();
+            windows.push(counts.map(|at| (at.value_iterated_to(), at.count_at_value())).collect());
+        }
         self.window.reset();
         (self.interval_started, self.completed_before) = (now, completed);
         self.interval_ends = now + self.interval_ticks;
@@ -163,6 +176,11 @@ impl Recorder {
     /// The time series.
     pub fn intervals(&self) -> &[Interval] {
         &self.intervals
+    }
+
+    /// The histograms of the intervals, as values and counts; empty unless they were asked for.
+    pub fn windows(&self) -> &[Vec<(u64, u64)>] {
+        self.windows.as_deref().unwrap_or_default()
     }
 
     /// CPUs the thread was seen on at interval ends.

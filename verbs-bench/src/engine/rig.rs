@@ -1,9 +1,6 @@
 //! Two ends on the software NIC in one process, each with one QP: what the loops' tests run on.
 
-use std::{
-    net::{TcpListener, TcpStream},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use schema::{Op, PostApi, RunSpec, Test, Transport, Wait};
 
@@ -53,13 +50,6 @@ pub(crate) fn pair(spec: &RunSpec) -> (End, End) {
     one.connect(spec, second);
     other.connect(spec, first);
     (one, other)
-}
-
-/// Both ends of a control connection.
-pub(crate) fn control() -> (TcpStream, TcpStream) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let there = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    (there, listener.accept().unwrap().0)
 }
 
 impl End {

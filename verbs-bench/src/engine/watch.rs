@@ -1,48 +1,31 @@
-//! The loops' way out: a deadline without progress, and a look at the control connection now and then, both in cold code.
+//! The loops' way out: a deadline without progress, and a flag that whoever speaks with the peer raises, both in cold code.
 
-use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use schema::{Nanos, Side, Stage};
 
 use super::Halt;
-use crate::{
-    clock::Scale,
-    connect::socket::{Peek, peek},
-    fault::Fault,
-};
-
-/// A silent loop looks at the control connection this often.
-const LOOK_EVERY: Nanos = Nanos(1_000_000);
+use crate::{clock::Scale, fault::Fault};
 
 /// Watches over a loop.
 pub struct Watch<'a> {
-    control: Option<&'a TcpStream>,
+    call: Option<&'a AtomicBool>,
     side: Side,
     stage: Stage,
     scale: Scale,
     deadline: Nanos,
-    look_ticks: u64,
-    next_look: u64,
 }
 
 impl<'a> Watch<'a> {
-    /// A watch for one phase. Without a control connection only the deadline counts.
+    /// A watch for one phase. Without somebody to call only the deadline counts.
     pub fn new(
-        control: Option<&'a TcpStream>,
+        call: Option<&'a AtomicBool>,
         side: Side,
         stage: Stage,
         scale: Scale,
         deadline: Nanos,
     ) -> Self {
-        Watch {
-            control,
-            side,
-            stage,
-            scale,
-            deadline,
-            look_ticks: scale.ticks(LOOK_EVERY.get()),
-            next_look: 0,
-        }
+        Watch { call, side, stage, scale, deadline }
     }
 
     /// The phase that faults are reported under from now on.
@@ -60,14 +43,11 @@ impl<'a> Watch<'a> {
         self.scale.ns(now.saturating_sub(since)) >= time.get()
     }
 
-    /// Nothing has moved since `since`: is the peer still there, and is there still time?
+    /// Nothing has moved since `since`: is this loop still wanted, and is there still time?
     #[cold]
     #[inline(never)]
     pub fn idle(&mut self, now: u64, since: u64, awaited: &str) -> Result<(), Halt> {
-        if now >= self.next_look {
-            self.next_look = now + self.look_ticks;
-            self.look()?;
-        }
+        self.look()?;
         let waited = self.scale.ns(now.saturating_sub(since));
         if waited <= self.deadline.get() {
             return Ok(());
@@ -77,16 +57,13 @@ impl<'a> Watch<'a> {
             .into())
     }
 
-    /// Looks at the control connection.
+    /// Whether the loop is called away.
     #[cold]
     #[inline(never)]
     pub fn look(&self) -> Result<(), Halt> {
-        match self.control.map_or(Peek::Quiet, peek) {
-            Peek::Quiet => Ok(()),
-            Peek::Waiting => Err(Halt::PeerSpoke),
-            Peek::Gone => Err(Fault::new(self.stage, self.side, "the peer closed the control connection")
-                .advise("its process ended or was killed: see its messages, then start it again")
-                .into()),
+        match self.call {
+            Some(call) if call.load(Ordering::Acquire) => Err(Halt::PeerSpoke),
+            _ => Ok(()),
         }
     }
 }

@@ -32,7 +32,6 @@ pub fn exit_with_parent(parent: u32) {
 /// A responder child. Dropped, it is given a moment to end and then killed.
 pub struct LocalResponder {
     child: Child,
-    address: String,
     token: Token,
 }
 
@@ -41,11 +40,15 @@ struct Listening {
     listening: String,
 }
 
+fn failed(what: String) -> Fault {
+    Fault::new(Stage::Launch, Side::Responder, what)
+}
+
 impl LocalResponder {
-    /// Starts it and waits until it listens.
+    /// Starts it; it comes up while the requester opens its device.
     pub fn start() -> Result<Self, Fault> {
-        let failed = |what: String| Fault::new(Stage::Launch, Side::Responder, what);
         let secret = hex(&rand::random::<[u8; 32]>());
+        let token = Token::new(&secret).map_err(failed)?;
         let program = std::env::current_exe().map_err(|error| failed(format!("own program: {error}")))?;
         let mut child = Command::new(program)
             .args(["serve", "--listen", "127.0.0.1:0", "--sessions", "1", "--json"])
@@ -61,38 +64,33 @@ impl LocalResponder {
                 .write_all(secret.as_bytes())
                 .map_err(|error| failed(format!("handing over the token: {error}")))?;
         }
+        Ok(LocalResponder { child, token })
+    }
+
+    /// Waits until it listens, and says where; once.
+    pub fn address(&mut self) -> Result<String, Fault> {
         let mut line = String::new();
-        let stdout = child.stdout.take().map(BufReader::new);
+        let stdout = self.child.stdout.take().map(BufReader::new);
         let read = stdout.map(|mut stdout| stdout.read_line(&mut line));
         match (read, serde_json::from_str::<Listening>(&line)) {
-            (Some(Ok(_)), Ok(Listening { listening })) => {
-                let token = Token::new(&secret).map_err(failed)?;
-                Ok(LocalResponder { child, address: listening, token })
-            }
+            (Some(Ok(_)), Ok(Listening { listening })) => Ok(listening),
             _ => {
-                let _ = child.kill();
+                let _ = self.child.kill();
                 let mut text = String::new();
-                if let Some(mut stderr) = child.stderr.take() {
+                if let Some(mut stderr) = self.child.stderr.take() {
                     let _ = stderr.read_to_string(&mut text);
                 }
-                let _ = child.wait();
+                let _ = self.child.wait();
                 Err(failed(format!("the responder did not start: {}", text.trim())))
             }
         }
-    }
-
-    /// Where it listens.
-    pub fn address(&self) -> &str {
-        &self.address
     }
 
     /// Its one-time token.
     pub fn token(&self) -> &Token {
         &self.token
     }
-}
 
-impl LocalResponder {
     /// Ends it at once: after a failure it may never have met us.
     pub fn dismiss(mut self) {
         let _ = self.child.kill();

@@ -1,17 +1,29 @@
 //! One run from the first frame to the last: the straight line of each side.
 //!
-//! `requester` and `responder` are the two lines; `station` is what both have (a device, a place, a clock), `endpoint` what
-//! they connect, `preflight` what is refused before anything is created, `own` what a responder was started with, `local` the one that `run` starts itself.
+//! `requester` and `responder` are the two lines, in the words of `talk`; `measure` is what the requester does with each
+//! message size. `station` is what both have (a device, a place, a clock), `endpoint` and its `queues` what they connect,
+//! `preflight` and `agree` what is refused before. `crew` are the threads of a side, `work` what each does, `floor` what they
+//! share; `merge` and `point` make one result of theirs. `own` is what a responder was started with, `local` the one that `run` starts itself.
 
 mod agree;
+mod correlate;
+mod crew;
 pub mod endpoint;
+mod floor;
 pub mod local;
+mod measure;
+mod merge;
 pub mod own;
+mod point;
 pub mod preflight;
 pub mod queues;
 pub mod requester;
 pub mod responder;
+mod search;
+pub mod start_up;
 pub mod station;
+mod talk;
+mod work;
 
 /// Calls a block with the tick source a clock has chosen, so that the loops are compiled for each.
 macro_rules! with_ticks {

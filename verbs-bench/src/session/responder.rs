@@ -3,40 +3,38 @@
 //! It knows nothing about the test but what the plan says. Each session runs in a thread of its own, so that its pinning
 //! ends with it.
 
-use std::{
-    net::{IpAddr, TcpStream},
-    thread,
-    time::Duration,
-};
+use std::{net::TcpStream, thread, time::Duration};
 
 use rustix::process::{Signal, getpid, kill_process};
-use schema::{Nanos, RunSpec, Side, Stage, Stop, Test};
+use schema::{RunSpec, Side, Stage};
 
 use super::{
     agree,
-    endpoint::Endpoint,
+    crew::Crew,
+    measure::{Seen, lasts},
+    merge::merge,
     own::Own,
-    preflight,
-    station::{Placement, Station},
+    point, preflight,
+    requester::with_memory,
+    start_up::Beginning,
+    station::Station,
+    talk::Talk,
+    work::{Duty, Output},
 };
 use crate::{
     connect::{
-        ConnectError, Frames, Message, Offer, Party,
+        ConnectError, Frames, Message, Order, Party, Stopped, Work,
         auth::{self, Token},
         socket,
     },
-    engine::{Halt, latency, pattern, watch::Watch},
     fault::{At, Fault},
-    placement,
 };
 
 const SIDE: Side = Side::Responder;
-/// The requester pins, calibrates and opens its device before it sends the plan.
+/// The requester chooses its GID and its place before it sends the plan.
 const PLAN_TIMEOUT: Duration = Duration::from_secs(9);
 /// Between two messages of a connected session, beside the time the measurement itself takes.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(20);
-/// A write whose completion the requester has seen may still be on its way into our memory for a moment.
-const LANDING: Duration = Duration::from_millis(200);
 
 /// How a connection ended that did not end well.
 #[derive(Debug, thiserror::Error)]
@@ -77,13 +75,8 @@ fn greet_and_serve(stream: TcpStream, token: Option<&Token>, own: &Own<'_>) -> R
     if let Some(told) = own.told {
         told(&spec);
     }
-    let mut session = Session { spec, frames };
-    session.run(&party, own).map_err(|fault| {
-        if fault.side == SIDE {
-            let _ = session.frames.send(&Message::Fault(fault.clone()));
-        }
-        Ended::InSession(fault)
-    })
+    let mut talk = Talk::new(frames, SIDE, Beginning::default());
+    session(&mut talk, &spec, &party, own).map_err(|fault| Ended::InSession(talk.tell(fault)))
 }
 
 fn greet(frames: &mut Frames, token: Option<&Token>) -> Result<(RunSpec, Party), ConnectError> {
@@ -95,159 +88,109 @@ fn greet(frames: &mut Frames, token: Option<&Token>) -> Result<(RunSpec, Party),
     }
 }
 
-struct Session {
-    spec: RunSpec,
-    frames: Frames,
+/// The line, from the plan on.
+fn session(talk: &mut Talk, spec: &RunSpec, peer: &Party, own: &Own<'_>) -> Result<(), Fault> {
+    let refused = |error: String| Fault::new(Stage::Preflight, SIDE, error);
+    if let Some(fault) = spec.faults().first() {
+        return Err(refused(fault.to_string()));
+    }
+    let side = own.side(spec, peer.fabric).map_err(refused)?;
+    let mut station = Station::open(SIDE, spec, side)?;
+    let (peer_ip, local_ip) = talk.addresses().at(Stage::Handshake, SIDE)?;
+    station.choose_gid(peer_ip, local_ip, peer.gid)?;
+    let path_mtu = spec.path_mtu.unwrap_or_else(|| peer.active_mtu.min(station.port().active_mtu));
+    preflight::path_mtu(path_mtu, station.port()).map_err(refused)?;
+    let outstanding_reads = agree::outstanding_reads(spec, peer, &station.party(&[])).map_err(refused)?;
+    let same_host = station.boot_id().is_some() && station.boot_id() == peer.boot_id;
+    let placed = station.take_place(if same_host { &peer.cpus } else { &[] })?;
+    let party = station.party(placed.cpus());
+    let place = station.settle(placed);
+    let mut endpoint = station.build(spec, &place)?;
+    let offer = endpoint.offer(party, &station.path(path_mtu, outstanding_reads));
+    talk.send(&Message::Offer(Box::new(offer)), Stage::Setup)?;
+    let theirs = match talk.receive("the requester's offer", MESSAGE_TIMEOUT, Stage::Connect)? {
+        Message::Offer(offer) => *offer,
+        other => return Err(talk.out_of_turn(&other, Stage::Connect)),
+    };
+    station.connect(&mut endpoint, spec, &theirs)?;
+    let mut crew = Crew::new(endpoint, spec, SIDE, theirs.region, &place)?;
+    talk.send(&Message::Connected, Stage::Connect)?;
+    schedule_death(spec);
+    let seen = obey(talk, spec, &mut crew)?;
+    let record = station.record(place, crew.endpoint(), &seen);
+    talk.send(&Message::Report(Box::new(record)), Stage::Drain)
 }
 
-impl Session {
-    fn run(&mut self, peer: &Party, own: &Own<'_>) -> Result<(), Fault> {
-        let refused = |error: String| Fault::new(Stage::Preflight, SIDE, error);
-        if let Some(fault) = self.spec.faults().first() {
-            return Err(refused(fault.to_string()));
-        }
-        let side = own.side(&self.spec, peer.fabric).map_err(refused)?;
-        let mut station = Station::open(SIDE, &self.spec, side)?;
-        let (peer_ip, local_ip) = self.addresses().at(Stage::Handshake, SIDE)?;
-        station.choose_gid(peer_ip, local_ip, peer.gid)?;
-        let path_mtu = self.spec.path_mtu.unwrap_or_else(|| peer.active_mtu.min(station.port().active_mtu));
-        preflight::path_mtu(path_mtu, station.port()).map_err(refused)?;
-        let same_host = station.boot_id().is_some() && station.boot_id() == peer.boot_id;
-        let outstanding_reads =
-            agree::outstanding_reads(&self.spec, peer, &station.party(None)).map_err(refused)?;
-        let avoid: &[u32] = if same_host { &peer.cpus } else { &[] };
-        let place = station.place(avoid)?;
-        let mut endpoint = station.build(&self.spec, &place)?;
-        let offer = endpoint.offer(station.party(place.cpu()), &station.path(path_mtu, outstanding_reads));
-        self.send(&Message::Offer(Box::new(offer)), Stage::Setup)?;
-        let theirs = match self.receive("the requester's offer", Stage::Connect)? {
-            Message::Offer(offer) => *offer,
-            other => return Err(out_of_turn(&other)),
-        };
-        station.connect(&mut endpoint, &self.spec, &theirs)?;
-        self.send(&Message::Connected, Stage::Connect)?;
-        self.schedule_death();
-        self.obey(&station, endpoint, &theirs, place)
-    }
-
-    fn addresses(&self) -> std::io::Result<(IpAddr, IpAddr)> {
-        let stream = self.frames.stream();
-        Ok((stream.peer_addr()?.ip(), stream.local_addr()?.ip()))
-    }
-
-    /// The fault `peer-death` of the software NIC: this process is killed, as a crash would end it.
-    fn schedule_death(&self) {
-        let after = self.spec.soft_fault.as_ref().and_then(|fault| fault.peer_death_after_ns);
-        if let Some(after) = after {
-            thread::spawn(move || {
-                thread::sleep(Duration::from_nanos(after.get()));
-                let _ = kill_process(getpid(), Signal::KILL);
-            });
-        }
-    }
-
-    /// Does what each message asks until the requester is finished.
-    fn obey(
-        &mut self,
-        station: &Station,
-        mut endpoint: Endpoint,
-        peer: &Offer,
-        place: Placement,
-    ) -> Result<(), Fault> {
-        let mut size = self.spec.msg_bytes[0];
-        loop {
-            match self.receive("the requester's next message", Stage::Measure)? {
-                Message::Prepare(index) => {
-                    let sizes = &self.spec.msg_bytes;
-                    size = *sizes.get(index as usize).ok_or_else(|| {
-                        Fault::new(Stage::Verify, SIDE, format!("the plan has no point {index}"))
-                    })?;
-                    pattern::fill(endpoint.source(), 0);
-                    endpoint.target().fill(0);
-                    self.send(&Message::Prepared, Stage::Verify)?;
-                }
-                Message::Check => {
-                    let check = checked(&mut endpoint, size.get());
-                    self.send(&Message::Checked(check), Stage::Verify)?;
-                }
-                Message::Start => {
-                    endpoint.target().fill(0);
-                    self.send(&Message::Started, Stage::WarmUp)?;
-                    if self.spec.test == Test::Latency {
-                        self.answer(&endpoint, peer, &place, size)?;
-                    }
-                }
-                Message::Stop => self.send(&Message::Stopped, Stage::Drain)?,
-                Message::Finish => {
-                    let seen: Vec<u32> = placement::current_cpu().into_iter().collect();
-                    let record = station.record(place, &endpoint, &seen);
-                    return self.send(&Message::Report(Box::new(record)), Stage::Drain);
-                }
-                other => return Err(out_of_turn(&other)),
-            }
-        }
-    }
-
-    /// Answers pings until the requester speaks on the control connection.
-    fn answer(
-        &self,
-        endpoint: &Endpoint,
-        peer: &Offer,
-        place: &Placement,
-        size: schema::Bytes,
-    ) -> Result<(), Fault> {
-        let mut watch = Watch::new(
-            Some(self.frames.stream()),
-            SIDE,
-            Stage::Measure,
-            place.scale(),
-            self.spec.deadline_ns,
-        );
-        let job = endpoint.job(0, &self.spec, size, &peer.region);
-        // SAFETY: the job's objects live in the endpoint, which outlives the call.
-        match unsafe { latency::pong(&job, place.clock(), None, &mut watch) } {
-            Ok(_) | Err(Halt::PeerSpoke) => Ok(()),
-            Err(Halt::Fault(fault)) => Err(fault),
-        }
-    }
-
-    fn send(&mut self, message: &Message, stage: Stage) -> Result<(), Fault> {
-        self.frames.send(message).map_err(|error| told(error, stage))
-    }
-
-    fn receive(&mut self, awaited: &'static str, stage: Stage) -> Result<Message, Fault> {
-        let measuring = match self.spec.stop {
-            Stop::DurationNs(Nanos(ns)) => Duration::from_nanos(ns.saturating_add(self.spec.warmup_ns.get())),
-            // As long as it takes: keep-alive notices a requester that is gone.
-            Stop::Iterations(_) => Duration::from_secs(7 * 24 * 3600),
-        };
-        self.frames
-            .receive(awaited, MESSAGE_TIMEOUT.saturating_add(measuring))
-            .map_err(|error| told(error, stage))
+/// The fault `peer-death` of the software NIC: this process is killed, as a crash would end it.
+fn schedule_death(spec: &RunSpec) {
+    let after = spec.soft_fault.as_ref().and_then(|fault| fault.peer_death_after_ns);
+    if let Some(after) = after {
+        thread::spawn(move || {
+            thread::sleep(Duration::from_nanos(after.get()));
+            let _ = kill_process(getpid(), Signal::KILL);
+        });
     }
 }
 
-/// Checks the target, giving late bytes a moment to land.
-fn checked(endpoint: &mut Endpoint, msg_bytes: u64) -> schema::record::DataCheck {
-    let layout = *endpoint.layout();
-    let start = std::time::Instant::now();
+/// Does what each message asks until the requester is finished.
+fn obey(talk: &mut Talk, spec: &RunSpec, crew: &mut Crew<'_>) -> Result<Seen, Fault> {
+    let mut seen = Seen::default();
+    let mut last = None;
     loop {
-        let check =
-            pattern::check_in_place(endpoint.target(), &layout, msg_bytes as u32, 0, schema::Transport::Rc);
-        if check.wrong_bytes.get() == 0 || start.elapsed() > LANDING {
-            return check;
+        match talk.receive("the requester's next message", MESSAGE_TIMEOUT, Stage::Measure)? {
+            Message::Start(order) => {
+                crew.prepare(&order)?;
+                talk.send(&Message::Started, Stage::WarmUp)?;
+                let (outputs, requester_sent) = work(talk, spec, crew, &order)?;
+                let measured = merge(&outputs, crew.clock().scale());
+                if let Some(measured) = &measured {
+                    seen.add(&outputs, measured);
+                }
+                let size = crew.size(&order)?;
+                let reverse = measured.map(|measured| point::reverse(spec, size, &measured)).transpose()?;
+                let stopped = Stopped {
+                    sent: outputs.iter().flat_map(|output| &output.sent).copied().collect(),
+                    received: point::received(&outputs),
+                    reverse,
+                };
+                talk.send(&Message::Stopped(Box::new(stopped)), Stage::Drain)?;
+                last = Some((order, outputs, requester_sent));
+            }
+            Message::Check => {
+                let check = last.as_ref().and_then(|(order, outputs, requester_sent)| {
+                    crew.compare(order, outputs, requester_sent)
+                });
+                talk.send(&Message::Checked(check), Stage::Verify)?;
+            }
+            Message::Finish => return Ok(seen),
+            other => return Err(talk.out_of_turn(&other, Stage::Measure)),
         }
     }
 }
 
-fn told(error: ConnectError, stage: Stage) -> Fault {
-    match error {
-        ConnectError::Peer(fault) => fault,
-        other => Fault::new(stage, SIDE, other),
-    }
-}
-
-fn out_of_turn(message: &Message) -> Fault {
-    Fault::new(Stage::Measure, SIDE, format!("the requester sent `{}` out of turn", message.name()))
-        .advise("use the same release on both sides")
+/// Works on an order until the requester has stopped; with what it sent on each QP.
+fn work(
+    talk: &mut Talk,
+    spec: &RunSpec,
+    crew: &mut Crew<'_>,
+    order: &Order,
+) -> Result<(Vec<Output>, Vec<u64>), Fault> {
+    let sends = crew.duty(order) == Duty::Send;
+    let patience = match &order.work {
+        Work::Check { .. } => MESSAGE_TIMEOUT.saturating_add(with_memory(spec, Duration::ZERO)),
+        Work::Measure { stop, .. } => MESSAGE_TIMEOUT.saturating_add(lasts(spec, stop)),
+    };
+    crew.shift(order, |floor| {
+        let message = talk.receive_at_work(floor, "stop", patience, Stage::Measure)?;
+        let sent = match message {
+            None => return Ok(None),
+            Some(Message::Stop(sent)) => sent,
+            Some(other) => return Err(talk.out_of_turn(&other, Stage::Measure)),
+        };
+        if sends && talk.await_senders(floor, Stage::Measure)?.is_none() {
+            return Ok(None);
+        }
+        floor.finish(sent.clone());
+        Ok(Some(sent))
+    })
 }

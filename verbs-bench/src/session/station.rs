@@ -10,10 +10,11 @@ use schema::{
 
 use super::{
     endpoint::{Endpoint, Path},
+    measure::Seen,
     preflight, with_ticks,
 };
 use crate::{
-    clock::{Clock, Scale},
+    clock::Clock,
     connect::{Offer, Party},
     fault::{At, Fault},
     placement::{self, Placed},
@@ -42,7 +43,6 @@ pub struct Placement {
     placed: Placed,
     clock: Clock,
     noise_before: NoiseFloor,
-    switches_before: Option<u64>,
 }
 
 impl Placement {
@@ -51,19 +51,15 @@ impl Placement {
         &self.clock
     }
 
-    /// Its scale.
-    pub fn scale(&self) -> Scale {
-        self.clock.scale()
-    }
-
     /// The NUMA node the buffers belong on.
     pub fn node(&self) -> Option<u32> {
         self.placed.node()
     }
 
-    /// The CPU the thread is pinned to.
-    pub fn cpu(&self) -> Option<u32> {
-        self.placed.cpu()
+    /// The CPU of each polling thread; none is not pinned.
+    pub(super) fn cpu_of_each_thread(&self, spec: &RunSpec) -> Vec<Option<u32>> {
+        let cpus = self.placed.cpus();
+        (0..spec.threads as usize).map(|thread| cpus.get(thread).copied()).collect()
     }
 }
 
@@ -127,32 +123,42 @@ impl Station {
         Ok(())
     }
 
-    /// Pins the calling thread, calibrates its clock and watches its core. `avoid` are CPUs the peer has on this host.
-    pub fn place(&self, avoid: &[u32]) -> Result<Placement, Fault> {
+    /// Decides where the polling threads run and pins the calling one to the first place, where buffers are touched and the
+    /// core is watched. `avoid` are CPUs the peer has on this host.
+    pub fn take_place(&self, avoid: &[u32]) -> Result<Placed, Fault> {
         let nic = host::nic::Nic::new(&self.sysroot, &self.context.device_name());
         let irq_cpus = nic.irq_cpus().known().unwrap_or_default();
         let nic_node = nic.numa_node().known();
-        let placed = placement::place(&self.asked, self.threads, nic_node, &irq_cpus, avoid, &self.sysroot)
-            .at(Stage::Preflight, self.side)?;
+        placement::place(&self.asked, self.threads, nic_node, &irq_cpus, avoid, &self.sysroot)
+            .at(Stage::Preflight, self.side)
+    }
+
+    /// Calibrates the clock and watches the core.
+    pub fn settle(&self, placed: Placed) -> Placement {
         let mut clock = Clock::calibrate();
         let noise_before =
             with_ticks!(clock, |ticks| placement::noise_floor(ticks, clock.scale(), NOISE_WATCH));
         clock.refine();
-        Ok(Placement { placed, clock, noise_before, switches_before: placement::involuntary_switches() })
+        Placement { placed, clock, noise_before }
     }
 
     /// What the peer must know before QPs are made.
-    pub fn party(&self, cpu: Option<u32>) -> Party {
+    pub fn party(&self, cpus: &[u32]) -> Party {
         Party {
             fabric: self.fabric(),
             link_layer: self.port.link_layer.to_string(),
             active_mtu: self.port.active_mtu,
             gid: self.gid.as_ref().map(|(entry, _)| entry.gid),
             boot_id: self.boot_id(),
-            cpus: cpu.into_iter().collect(),
+            cpus: cpus.to_vec(),
             max_qp_rd_atom: self.device.max_qp_rd_atom,
             max_qp_init_rd_atom: self.device.max_qp_init_rd_atom,
         }
+    }
+
+    /// The open device.
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
     }
 
     /// What carries the messages.
@@ -203,16 +209,13 @@ impl Station {
     }
 
     /// This side's half of the record, with what only shows at the end: residency, switches, noise, drift.
-    pub fn record(&self, mut place: Placement, endpoint: &Endpoint, cpus_seen: &[u32]) -> SideRecord {
-        let switches = placement::involuntary_switches()
-            .zip(place.switches_before)
-            .map(|(after, before)| after - before);
+    pub(super) fn record(&self, mut place: Placement, endpoint: &Endpoint, seen: &Seen) -> SideRecord {
         let noise_after =
             with_ticks!(place.clock, |ticks| placement::noise_floor(ticks, place.clock.scale(), NOISE_WATCH));
         place.clock.recalibrate_drift();
         let mut placement = place.placed.into_record();
-        placement.involuntary_switches = switches;
-        placement.cpus_seen = cpus_seen.to_vec();
+        placement.involuntary_switches = seen.switches;
+        placement.cpus_seen.clone_from(&seen.cpus);
         residency(&mut placement, endpoint);
         SideRecord {
             side: self.side,

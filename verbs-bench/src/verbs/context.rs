@@ -110,6 +110,13 @@ impl Context {
         }
     }
 
+    /// The device's clock now, in its own ticks.
+    pub fn device_ticks(&self) -> Result<u64, VerbsError> {
+        // SAFETY: the context is open as long as self lives.
+        unsafe { self.provider.device_ticks(self.ptr) }
+            .map_err(|source| VerbsError::QueryDevice { device: self.device_name(), source })
+    }
+
     /// A port's attributes; ports count from 1.
     pub fn query_port(&self, port_num: u8) -> Result<PortAttr, VerbsError> {
         // SAFETY: the context is open as long as self lives.

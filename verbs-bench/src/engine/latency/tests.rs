@@ -1,4 +1,10 @@
-use std::{io::Write, net::TcpStream, sync::mpsc, thread};
+use std::{
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
+};
 
 use schema::{Bytes, Compat, Nanos, Op, PostApi, RunSpec, Side, Stage, Stop, Test, Transport};
 
@@ -8,7 +14,7 @@ use crate::engine::{
     pattern,
     post::Preset,
     recorder::Recorder,
-    rig::{End, control, pair, spec as any_spec},
+    rig::{End, pair, spec as any_spec},
 };
 
 const COUNT: u64 = 200;
@@ -20,8 +26,8 @@ fn spec(op: Op, change: impl FnOnce(&mut RunSpec)) -> RunSpec {
     })
 }
 
-fn watch<'a>(clock: &Clock, side: Side, control: Option<&'a TcpStream>, spec: &RunSpec) -> Watch<'a> {
-    Watch::new(control, side, Stage::Measure, clock.scale(), spec.deadline_ns)
+fn watch<'a>(clock: &Clock, side: Side, call: Option<&'a AtomicBool>, spec: &RunSpec) -> Watch<'a> {
+    Watch::new(call, side, Stage::Measure, clock.scale(), spec.deadline_ns)
 }
 
 /// What the requester says in the end.
@@ -58,7 +64,7 @@ fn play(
     first: impl FnOnce(&End, Option<&mut Receiver>) + Send,
 ) -> Seen {
     let clock = Clock::calibrate();
-    let (mut ours, theirs) = control();
+    let over = &AtomicBool::new(false);
     let (ready, start) = mpsc::channel();
     /// The ends' loops are used by one thread each.
     struct Shared<'a>(&'a End);
@@ -69,7 +75,7 @@ fn play(
         let clock = &clock;
         let responder = scope.spawn(move || {
             let Shared(end) = { there };
-            let mut watch = watch(clock, Side::Responder, Some(&theirs), spec);
+            let mut watch = watch(clock, Side::Responder, Some(over), spec);
             let mut receiver = receiver(end, spec, clock, &watch);
             ready.send(()).unwrap();
             first(end, receiver.as_mut());
@@ -81,7 +87,7 @@ fn play(
         let mut receiver = receiver(asks, spec, clock, &watch);
         start.recv().unwrap();
         let asked = ask(spec, asks, clock, receiver.as_mut(), &mut watch).unwrap();
-        ours.write_all(b"stop").unwrap();
+        over.store(true, Ordering::Release);
         let (answered, there) = responder.join().unwrap();
         let received = receiver.map(|receiver| receiver.received()).zip(there);
         Seen { asked, answered, received }
