@@ -10,7 +10,7 @@ use schema::record::ClockRecord;
 
 use super::{
     overhead,
-    tsc::{KernelView, MonotonicRaw, Ticks, Tsc, judge_tsc},
+    tsc::{AnyTicks, KernelView, MonotonicRaw, Ticks, Tsc, judge_tsc},
 };
 
 /// Between the two anchors of the first calibration. An anchor is good to about 50 ns, so the rate is good to about 20 ppm,
@@ -31,12 +31,17 @@ pub enum Source {
 }
 
 impl Source {
-    /// A reading, for cold code; the loops are compiled for a source.
+    /// A reading, for cold code.
     pub fn now(self) -> u64 {
-        match self {
-            Source::Tsc => Tsc.now(),
-            Source::MonotonicRaw => MonotonicRaw.now(),
-        }
+        self.ticks().now()
+    }
+
+    /// This source as one type for both.
+    pub fn ticks(self) -> AnyTicks {
+        AnyTicks(match self {
+            Source::Tsc => || Tsc.now(),
+            Source::MonotonicRaw => || MonotonicRaw.now(),
+        })
     }
 }
 

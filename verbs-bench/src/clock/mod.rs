@@ -8,4 +8,4 @@ mod overhead;
 mod tsc;
 
 pub use calibrate::{Clock, ClockError, Scale, Source, forced_source};
-pub use tsc::{MonotonicRaw, Ticks, Tsc};
+pub use tsc::{AnyTicks, MonotonicRaw, Ticks, Tsc};

@@ -3,19 +3,19 @@
 use schema::PostApi;
 
 use super::{
-    inbox::{Inbox, NoInbox},
+    inbox::NoInbox,
     lane::Lane,
     pump::{Goal, Lateness, Pump},
     window::Window,
 };
 use crate::{
-    clock::{Clock, MonotonicRaw, Scale, Source, Tsc},
+    clock::{Clock, Scale, Source},
     engine::{
         Halt,
         idle::Idle,
         job::Job,
         kept::Kept,
-        pace::{Closed, Pace, Schedule},
+        pace::{Closed, Schedule},
         post::{ClassicList, ExtendedList, Kind, Moving, Poster, Preset, Route, Still},
         reap::{ClassicReaper, ExtendedReaper, Reaper},
         receiver::Receiver,
@@ -26,7 +26,7 @@ use crate::{
 /// Lists of a burst at most.
 const LONGEST_BURST: u32 = 16;
 /// A burst is at most this part of the window.
-const BURSTS_PER_WINDOW: u32 = 16;
+const BURSTS_PER_WINDOW: u32 = 8;
 /// From this window on, the reading after a poll also stamps the next burst.
 const DEEP_WINDOW: u32 = 16;
 
@@ -56,23 +56,6 @@ pub trait Drive: Send {
 // SAFETY: the pointers inside are those of the job, whose maker vouches that one thread at a time uses them.
 unsafe impl<P, R> Send for Pump<P, R> {}
 
-impl<P: Poster, R: Reaper> Pump<P, R> {
-    fn with_source<S: Pace, I: Inbox>(
-        &mut self,
-        source: Source,
-        goal: Goal,
-        pace: &mut S,
-        inbox: &mut I,
-        kept: &mut Kept,
-        watch: &mut Watch<'_>,
-    ) -> Result<u64, Halt> {
-        match source {
-            Source::Tsc => Pump::run(self, Tsc, goal, pace, inbox, kept, watch),
-            Source::MonotonicRaw => Pump::run(self, MonotonicRaw, goal, pace, inbox, kept, watch),
-        }
-    }
-}
-
 impl<P: Poster, R: Reaper> Drive for Pump<P, R> {
     fn run(
         &mut self,
@@ -83,11 +66,12 @@ impl<P: Poster, R: Reaper> Drive for Pump<P, R> {
         kept: &mut Kept,
         watch: &mut Watch<'_>,
     ) -> Result<u64, Halt> {
+        let clock = source.ticks();
         match (schedule, receiver) {
-            (None, None) => self.with_source(source, goal, &mut Closed, &mut NoInbox, kept, watch),
-            (None, Some(inbox)) => self.with_source(source, goal, &mut Closed, inbox, kept, watch),
-            (Some(pace), None) => self.with_source(source, goal, pace, &mut NoInbox, kept, watch),
-            (Some(pace), Some(inbox)) => self.with_source(source, goal, pace, inbox, kept, watch),
+            (None, None) => Pump::run(self, clock, goal, &mut Closed, &mut NoInbox, kept, watch),
+            (None, Some(inbox)) => Pump::run(self, clock, goal, &mut Closed, inbox, kept, watch),
+            (Some(pace), None) => Pump::run(self, clock, goal, pace, &mut NoInbox, kept, watch),
+            (Some(pace), Some(inbox)) => Pump::run(self, clock, goal, pace, inbox, kept, watch),
         }
     }
 

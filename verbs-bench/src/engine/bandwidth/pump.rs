@@ -1,16 +1,16 @@
 //! The hot loop of the bandwidth test.
 //!
-//! Stamps: one clock reading before a burst of posts on a QP (a burst is at most a sixteenth of the window, so a sample of
+//! Stamps: one clock reading before a burst of posts on a QP (a burst is at most an eighth of the window, so a sample of
 //! latency under load is at most so much too long, never too short), one after a poll that returned completions. In a
 //! window of sixteen and more the reading after a poll also stamps the burst that follows at once: the few nanoseconds
 //! between are nothing beside sixteen messages. A message of a schedule is stamped with the time it was due.
 //!
-//! Everything that could be a choice is a type parameter: the clock, the posting API with its verb, the way completions
-//! are taken, the schedule, and whether receives come in too.
+//! What could be a choice is a type parameter: the posting API with its verb, the way completions are taken, the schedule,
+//! and whether receives come in too. The clock is read through a pointer, once a burst and once a poll at most.
 
 use super::{inbox::Inbox, lane::Lane};
 use crate::{
-    clock::Ticks,
+    clock::{AnyTicks, Ticks},
     engine::{Halt, idle::Idle, kept::Kept, pace::Pace, post::Poster, reap::Reaper, trouble, watch::Watch},
 };
 
@@ -58,9 +58,9 @@ pub struct Pump<P, R> {
 impl<P: Poster, R: Reaper> Pump<P, R> {
     /// Runs until the goal; returns the tick at which it was seen to be reached.
     #[inline(never)]
-    pub fn run<T: Ticks, S: Pace, I: Inbox>(
+    pub fn run<S: Pace, I: Inbox>(
         &mut self,
-        clock: T,
+        clock: AnyTicks,
         goal: Goal,
         pace: &mut S,
         inbox: &mut I,
@@ -118,9 +118,9 @@ impl<P: Poster, R: Reaper> Pump<P, R> {
 
     /// Closed loop: a burst on every QP that has room.
     #[inline(always)]
-    fn post_room<T: Ticks>(
+    fn post_room(
         &mut self,
-        clock: T,
+        clock: AnyTicks,
         fresh: &mut bool,
         last_progress: u64,
         watch: &Watch<'_>,
