@@ -8,6 +8,7 @@ mod faults;
 mod ground_truth;
 mod harness_run;
 mod hlog;
+mod hot_loop;
 mod kill_resume;
 mod record_schema;
 mod strangers;
