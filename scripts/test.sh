@@ -96,8 +96,9 @@ groups_guest() {
     group guest-build build_guest_tests "$tests" "$unit"
     group guest-device guest guest-device 1 300 scripts/guest/pair.sh "$unit" on_device:: --include-ignored --test-threads=1
     group guest-pair guest guest-pair 1 900 scripts/guest/pair.sh "$tests" pair:: --include-ignored --test-threads=1
+    group guest-operations guest guest-operations 1 900 scripts/guest/pair.sh "$tests" operations:: --include-ignored --test-threads=1
     group guest-hosts guest guest-hosts 2 400 scripts/guest/two-hosts.sh "$tests" hosts:: --include-ignored --test-threads=1
-    group against-perftest guest against-perftest 1 1500 scripts/guest/pair.sh "$against" --out /run/vm --latency-pairs 12
+    group against-perftest guest against-perftest 1 1500 scripts/guest/pair.sh "$against" --out /run/vm
 }
 
 asked=("$@")

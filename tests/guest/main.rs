@@ -1,6 +1,7 @@
-//! On a real rxe inside a guest; scripts/test.sh builds this and runs it there. `pair::` needs rxe0 and rxe1 on the ends of a
+//! On a real rxe inside a guest; scripts/test.sh builds this and runs it there. `pair::` and `operations::` need rxe0 and rxe1 on the ends of a
 //! veth pair (scripts/guest/pair.sh), `hosts::` a responder in another guest (scripts/guest/two-hosts.sh).
 #![forbid(unsafe_code)]
 
 mod hosts;
+mod operations;
 mod pair;

@@ -31,13 +31,26 @@ pub struct Ends {
 /// What a perftest run costs at most, its connection included.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Runs `ib_write_bw` or `ib_write_lat` and returns the column that counts: average MiB/s, or typical us.
+/// A column of perftest's tables, as an index from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column(usize);
+
+impl Column {
+    /// `BW average`, MiB/s.
+    pub const BANDWIDTH: Column = Column(3);
+    /// `MsgRate`, millions a second: more digits than the bandwidth of small messages has.
+    pub const MESSAGE_RATE: Column = Column(4);
+    /// `t_typical`, us.
+    pub const TYPICAL: Column = Column(4);
+}
+
+/// Runs one of perftest's tools and returns the column that counts.
 ///
 /// perftest prints `inf`, `nan` or 0 with exit code 0 now and then; that is no measurement, and the run is made again.
-pub fn measure(tool: &str, ends: &Ends, options: &[&str], port: u16) -> anyhow::Result<f64> {
+pub fn measure(tool: &str, at: Column, ends: &Ends, options: &[&str], port: u16) -> anyhow::Result<f64> {
     for attempt in 0..3 {
         let table = run(tool, ends, options, port + attempt)?;
-        match column(tool, &table) {
+        match column(at, &table) {
             Some(value) if value.is_finite() && value > 0.0 => return Ok(value),
             _ => eprintln!("{tool} gave no number, once more:\n{table}"),
         }
@@ -84,10 +97,9 @@ fn await_listener(port: u16) -> anyhow::Result<()> {
 }
 
 /// The data row starts with the message size; the headers say which column is which.
-fn column(tool: &str, table: &str) -> Option<f64> {
-    let index = if tool == "ib_write_lat" { 4 } else { 3 };
+fn column(at: Column, table: &str) -> Option<f64> {
     let row = table.lines().rfind(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()))?;
-    row.split_whitespace().nth(index)?.parse().ok()
+    row.split_whitespace().nth(at.0)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -97,9 +109,10 @@ mod tests {
     #[test]
     fn the_columns_of_both_tables() {
         let bandwidth = " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n 65536      1000             27.52              25.23  \t\t   0.000404\n---\n";
-        assert_eq!(column("ib_write_bw", bandwidth), Some(25.23));
+        assert_eq!(column(Column::BANDWIDTH, bandwidth), Some(25.23));
+        assert_eq!(column(Column::MESSAGE_RATE, bandwidth), Some(0.000404));
         let latency = " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]\n 8       1000          62.80          1016.49      68.55    \t       84.83  \n---\n";
-        assert_eq!(column("ib_write_lat", latency), Some(68.55));
-        assert_eq!(column("ib_write_lat", "no table"), None);
+        assert_eq!(column(Column::TYPICAL, latency), Some(68.55));
+        assert_eq!(column(Column::TYPICAL, "no table"), None);
     }
 }

@@ -11,7 +11,7 @@ use clap::Parser;
 use e2e::{
     finish,
     paired::{self, Ratio},
-    perftest::{self, Ends},
+    perftest::{self, Column, Ends},
     programs::PATIENCE,
     verbs_bench,
 };
@@ -20,12 +20,12 @@ use serde::Serialize;
 
 #[derive(Debug, Parser)]
 struct Options {
-    /// Pairs of the bandwidth comparison; 0 leaves it out
+    /// Pairs of each comparison; 0 leaves them out
     #[arg(long, default_value_t = 12)]
-    bandwidth_pairs: usize,
-    /// Pairs of the latency comparison, which spreads most; 0 leaves it out
-    #[arg(long, default_value_t = 24)]
-    latency_pairs: usize,
+    pairs: usize,
+    /// Only the comparisons with these tools, such as ib_send_lat [default: all]
+    #[arg(long, value_delimiter = ',')]
+    tools: Vec<String>,
     /// Pairs on the shaped link; 0 leaves it out
     #[arg(long, default_value_t = 4)]
     shaped_pairs: usize,
@@ -59,35 +59,96 @@ struct Comparison {
     tool: &'static str,
     /// Options that both tools understand.
     options: &'static [&'static str],
-    /// perftest's own spelling of the size.
-    perftest_size: &'static str,
-    ours: &'static [&'static str],
+    only_perftest: &'static [&'static str],
+    only_ours: &'static [&'static str],
     unit: &'static str,
+    /// perftest's number.
+    column: Column,
+    /// Our number.
     value: fn(&Point) -> Option<f64>,
     /// Lowest and highest ratio that is agreement.
     limits: (f64, f64),
 }
 
-const BANDWIDTH: Comparison = Comparison {
+/// Agreement of two rates, and of two latencies: what emulation spreads, and no more.
+const RATES: (f64, f64) = (0.95, f64::INFINITY);
+const LATENCIES: (f64, f64) = (0.0, 1.05);
+
+const WRITE_BW: Comparison = Comparison {
     name: "64 KiB write bandwidth, depth 128",
     tool: "ib_write_bw",
     options: &["-n", "2000", "-t", "128"],
-    perftest_size: "65536",
-    ours: &["--test", "bandwidth", "--size", "64Ki"],
+    only_perftest: &["-s", "65536"],
+    only_ours: &["--test", "bandwidth", "--op", "write", "--size", "64Ki"],
     unit: "MiB/s",
+    column: Column::BANDWIDTH,
     value: mebibytes_per_sec,
-    limits: (0.95, f64::INFINITY),
+    limits: RATES,
 };
 
-const LATENCY: Comparison = Comparison {
+const READ_BW: Comparison = Comparison {
+    name: "64 KiB read bandwidth, depth 128",
+    tool: "ib_read_bw",
+    options: &["-n", "1000", "-t", "128"],
+    only_ours: &["--test", "bandwidth", "--op", "read", "--size", "64Ki"],
+    ..WRITE_BW
+};
+
+const SEND_BW: Comparison = Comparison {
+    name: "64 KiB send bandwidth, depth 128",
+    tool: "ib_send_bw",
+    options: &["-n", "1000", "-t", "128"],
+    only_ours: &["--test", "bandwidth", "--op", "send", "--size", "64Ki"],
+    ..WRITE_BW
+};
+
+const ATOMIC_BW: Comparison = Comparison {
+    name: "fetch-and-add rate, depth 128",
+    tool: "ib_atomic_bw",
+    options: &["-n", "4000", "-t", "128"],
+    only_perftest: &["-A", "FETCH_AND_ADD"],
+    only_ours: &["--test", "bandwidth", "--op", "fetch_add"],
+    unit: "M/s",
+    column: Column::MESSAGE_RATE,
+    value: millions_per_sec,
+    limits: RATES,
+};
+
+const WRITE_LAT: Comparison = Comparison {
     name: "8 B write latency, median",
     tool: "ib_write_lat",
     options: &["-n", "5000", "-I", "0"],
-    perftest_size: "8",
-    ours: &["--test", "latency", "--size", "8"],
+    only_perftest: &["-s", "8"],
+    only_ours: &["--test", "latency", "--op", "write", "--size", "8"],
     unit: "us",
+    column: Column::TYPICAL,
     value: median_us,
-    limits: (0.0, 1.05),
+    limits: LATENCIES,
+};
+
+const READ_LAT: Comparison = Comparison {
+    name: "8 B read latency, median",
+    tool: "ib_read_lat",
+    options: &["-n", "3000"],
+    only_ours: &["--test", "latency", "--op", "read", "--size", "8"],
+    ..WRITE_LAT
+};
+
+const SEND_LAT: Comparison = Comparison {
+    name: "8 B send latency, median",
+    tool: "ib_send_lat",
+    options: &["-n", "3000", "-I", "0"],
+    only_ours: &["--test", "latency", "--op", "send", "--size", "8"],
+    ..WRITE_LAT
+};
+
+const ATOMIC_LAT: Comparison = Comparison {
+    name: "fetch-and-add latency, median",
+    tool: "ib_atomic_lat",
+    options: &["-n", "3000"],
+    only_perftest: &["-A", "FETCH_AND_ADD"],
+    only_ours: &["--test", "latency", "--op", "fetch_add"],
+    ..WRITE_LAT
 };
 
 /// Four messages in flight: more would wait in the shaper for longer than the ACK timeout, and be sent twice.
@@ -95,11 +156,27 @@ const SHAPED: Comparison = Comparison {
     name: "64 KiB write bandwidth, link shaped to 80 Mbit/s",
     options: &["-n", "500", "-t", "4"],
     limits: (0.99, 1.01),
-    ..BANDWIDTH
+    ..WRITE_BW
 };
+
+/// The comparisons of the open link, each with its first port: a comparison uses four ports a pair.
+const COMPARISONS: [(Comparison, u16); 8] = [
+    (WRITE_BW, 18_600),
+    (WRITE_LAT, 19_000),
+    (READ_BW, 19_400),
+    (READ_LAT, 19_800),
+    (SEND_BW, 20_200),
+    (SEND_LAT, 20_600),
+    (ATOMIC_BW, 21_000),
+    (ATOMIC_LAT, 21_400),
+];
 
 fn mebibytes_per_sec(point: &Point) -> Option<f64> {
     Some(point.bandwidth_bits_per_sec? / 8.0 / 1_048_576.0)
+}
+
+fn millions_per_sec(point: &Point) -> Option<f64> {
+    Some(point.messages_per_sec? / 1e6)
 }
 
 fn median_us(point: &Point) -> Option<f64> {
@@ -127,7 +204,7 @@ impl Comparison {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for pair in 0..pairs {
             let port = first_port + 4 * u16::try_from(pair)?;
-            let perftest = || perftest::measure(self.tool, ends, &self.perftest_options(), port);
+            let perftest = || perftest::measure(self.tool, self.column, ends, &self.perftest_options(), port);
             // The order alternates, so that a drift of the machine falls on both.
             let (our, their) = if pair % 2 == 0 {
                 let our = self.measure_ours(ends)?;
@@ -150,7 +227,7 @@ impl Comparison {
     }
 
     fn perftest_options(&self) -> Vec<&'static str> {
-        [&["-s", self.perftest_size], self.options].concat()
+        [self.only_perftest, self.options].concat()
     }
 
     fn measure_ours(&self, ends: &Ends) -> anyhow::Result<f64> {
@@ -158,7 +235,7 @@ impl Comparison {
             verbs_bench(&["run", "--json", "--device", &ends.requester, "--peer-device", &ends.responder]);
         command.args(["--gid-index", &ends.gid_index, "--peer-gid-index", &ends.gid_index]);
         command.args(["--cpu", &ends.requester_cpu, "--peer-cpu", &ends.responder_cpu]);
-        let record: RunRecord = finish(command.args(self.ours).args(self.options), PATIENCE).completed();
+        let record: RunRecord = finish(command.args(self.only_ours).args(self.options), PATIENCE).completed();
         (self.value)(&record.points[0]).context("the record holds no such number")
     }
 
@@ -246,16 +323,15 @@ fn main() -> anyhow::Result<()> {
         responder_cpu: options.peer_cpu.clone(),
     };
     let mut rows = Vec::new();
-    for (comparison, pairs, first_port) in
-        [(BANDWIDTH, options.bandwidth_pairs, 18_600), (LATENCY, options.latency_pairs, 19_600)]
-    {
-        if pairs > 0 {
-            rows.push(comparison.run(&ends, pairs, first_port)?);
+    for (comparison, first_port) in COMPARISONS {
+        let wanted = options.tools.is_empty() || options.tools.iter().any(|tool| tool == comparison.tool);
+        if wanted && options.pairs > 0 {
+            rows.push(comparison.run(&ends, options.pairs, first_port)?);
         }
     }
     if options.shaped_pairs > 0 {
         let _shaped = Shaped::new(&options.netdevs)?;
-        rows.push(SHAPED.run(&ends, options.shaped_pairs, 20_600)?);
+        rows.push(SHAPED.run(&ends, options.shaped_pairs, 21_800)?);
     }
     let text = markdown(&rows);
     print!("{text}");
