@@ -1,7 +1,7 @@
 //! Taking completions: the classic and the extended API, each into an array that the loop reads.
 
 use rdma_sys::{
-    ibv_cq, ibv_cq_ex, ibv_end_poll, ibv_next_poll, ibv_poll_cq, ibv_poll_cq_attr, ibv_start_poll, ibv_wc,
+    ibv_cq, ibv_cq_ex, ibv_end_poll, ibv_poll_cq, ibv_poll_cq_attr, ibv_start_poll, ibv_wc,
     ibv_wc_read_completion_ts, ibv_wc_read_opcode, ibv_wc_read_qp_num, ibv_wc_read_vendor_err,
 };
 
@@ -69,7 +69,10 @@ impl Reaper for ClassicReaper {
     }
 }
 
-/// `ibv_start_poll`, `ibv_next_poll`, `ibv_end_poll`.
+/// `ibv_start_poll` and `ibv_end_poll` around each completion.
+///
+/// `ibv_next_poll` is left out: where it finds nothing, rxe's provider (rdma-core 44 and later) has ended the poll by
+/// itself, and the `ibv_end_poll` that every other provider needs then takes a completion that was never there.
 pub struct ExtendedReaper<const TIMESTAMPS: bool> {
     cq: *mut ibv_cq_ex,
     wcs: Box<[ibv_wc]>,
@@ -116,25 +119,20 @@ impl<const TIMESTAMPS: bool> Reaper for ExtendedReaper<TIMESTAMPS> {
     #[inline(always)]
     fn poll(&mut self) -> i32 {
         let mut attr = ibv_poll_cq_attr { comp_mask: 0 };
-        // SAFETY: `new` asked for a live extended completion queue.
-        let started = unsafe { ibv_start_poll(self.cq, &mut attr) };
-        if started != 0 {
-            // ENOENT is an empty queue.
-            return if started == libc::ENOENT { 0 } else { -started.abs() };
-        }
-        let mut taken = 0;
-        loop {
+        for taken in 0..self.wcs.len() {
+            // SAFETY: `new` asked for a live extended completion queue.
+            let started = unsafe { ibv_start_poll(self.cq, &mut attr) };
+            if started != 0 {
+                // ENOENT is an empty queue.
+                return if started == libc::ENOENT || taken > 0 { taken as i32 } else { -started.abs() };
+            }
             // SAFETY: the poll was started and stands on a completion.
-            unsafe { self.read(taken) };
-            taken += 1;
-            // SAFETY: as above.
-            if taken == self.wcs.len() || unsafe { ibv_next_poll(self.cq) } != 0 {
-                break;
+            unsafe {
+                self.read(taken);
+                ibv_end_poll(self.cq);
             }
         }
-        // SAFETY: the poll was started above.
-        unsafe { ibv_end_poll(self.cq) };
-        taken as i32
+        self.wcs.len() as i32
     }
 
     #[inline(always)]
