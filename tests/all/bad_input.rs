@@ -3,7 +3,7 @@
 use e2e::{finish, programs::PATIENCE, verbs_bench};
 
 /// Flags of `run`, the name that must be in the message, and a word of the way out.
-const REFUSED: [(&[&str], &str, &str); 18] = [
+const REFUSED: [(&[&str], &str, &str); 26] = [
     (&["--size", "64k"], "--size", "64Ki"),
     (&["--size", "0"], "--size", "smallest is 1"),
     (&["--size", "4Gi"], "--size", "largest"),
@@ -22,6 +22,14 @@ const REFUSED: [(&[&str], &str, &str); 18] = [
     (&["--soft-fault", "error=NOPE@3"], "--soft-fault", "NOPE"),
     (&["--test", "latency", "--tx-depth", "8"], "tx-depth", "latency"),
     (&["--peer-device", "mlx5_0"], "peer-device", "software NIC"),
+    (&["--transport", "ud"], "--transport", "carries send"),
+    (&["--op", "swap"], "--op", "compare_swap"),
+    (&["--rate", "250"], "--rate", "250/s"),
+    (&["--search-rate", "p99<=50us"], "--search-rate", "p99=50us"),
+    (&["--rate", "1k/s", "-Q", "4"], "--signal-interval", "leave it at 1"),
+    (&["--wait", "event", "--test", "latency"], "--wait", "write_imm"),
+    (&["--completion-timestamps"], "--completion-timestamps", "extended"),
+    (&["-R"], "--connect-by", "tcp"),
 ];
 
 #[test]
@@ -46,4 +54,28 @@ fn a_spec_with_an_unknown_field() {
     let refused =
         finish(&mut verbs_bench(&["run", "--json", "--spec", file.to_str().unwrap()]), PATIENCE).expect(2);
     assert!(refused.stderr.contains("tx_dpth") && refused.stderr.contains("spec.json"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_spec_is_whole_and_takes_no_flags_beside_it() {
+    for flags in [["--tx-depth", "3"], ["--rate", "1k/s"], ["--device", "soft"], ["--pages", "2Mi"]] {
+        let refused = finish(verbs_bench(&["run", "--json", "--spec", "-"]).args(flags), PATIENCE).expect(2);
+        assert!(refused.stderr.contains("--spec"), "{flags:?}: {}", refused.stderr);
+    }
+}
+
+/// Flags of `write-bw`, and what must be said.
+#[test]
+fn flags_of_the_perftest_commands() {
+    for (flags, words) in [
+        (["-s", "64k"], "write 64K"),
+        (["-x", "257000000000"], "out of range"),
+        (["-c", "XRC"], "XRC is not here"),
+        (["--use_cuda", "0"], "GPU"),
+        (["-C", "-F"], "no unit of time"),
+        (["-t", "0"], "-t, --tx-depth"),
+    ] {
+        let refused = finish(verbs_bench(&["write-bw", "localhost"]).args(flags), PATIENCE).expect(2);
+        assert!(refused.stderr.contains(words) && refused.stdout.is_empty(), "{flags:?}: {}", refused.stderr);
+    }
 }

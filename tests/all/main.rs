@@ -10,6 +10,7 @@ mod harness_run;
 mod hlog;
 mod hot_loop;
 mod kill_resume;
+mod perftest_commands;
 mod record_schema;
 mod strangers;
 mod verbs_bench_run;

@@ -34,8 +34,8 @@ fn section(text: &mut String, title: &str, is_in: fn(&Flag) -> bool) {
 fn line(text: &mut String, flag: &Flag) {
     let value = flag.value.map_or(String::new(), |value| format!(" {value}"));
     let what = match flag.answer {
-        Answer::Field(field, _) => format!("{:<24}{}", of_run(field), flag.help),
-        Answer::Here(_) => format!("{:<24}{}", "", flag.help),
+        Answer::Field(field, _) => format!("{:<26}{}", of_run(field), flag.help),
+        Answer::Here(_) => format!("{:<26}{}", "", flag.help),
         Answer::Always(why) | Answer::Not(why) => why.to_owned(),
     };
     let _ = writeln!(text, "  {:<32} {}", flag.typed() + &value, what.trim_end());

@@ -16,7 +16,7 @@ pub(super) fn size(text: &str) -> Result<Bytes, String> {
         }
         "" | "Ki" | "Mi" | "Gi" => text.parse().map_err(|error: schema::UnitError| error.0),
         "K" | "M" => format!("{text}i").parse().map_err(|error: schema::UnitError| error.0),
-        "k" | "m" | "g" | "G" => misread(&format!("{number} bytes")),
+        "k" | "m" | "g" | "G" => misread(&format!("{number} B")),
         _ => not_a_size(text),
     }
 }
@@ -62,8 +62,8 @@ mod tests {
     #[test]
     fn what_perftest_misreads_is_refused_with_the_way_out() {
         for (text, way_out) in [
-            ("64k", "64 bytes; write 64K"),
-            ("1G", "1 bytes; write 1Gi"),
+            ("64k", "64 B; write 64K"),
+            ("1G", "1 B; write 1Gi"),
             ("2m", "write 2M"),
             ("010", "octal"),
             ("64KB", "not a size"),

@@ -206,7 +206,7 @@ fn compat_is_perftests_method() {
 #[test]
 fn refusals_name_the_flag_and_the_reason() {
     for (line, words) in [
-        ("write-bw -s 64k", "-s, --size: `64k`: perftest reads this as 64 bytes; write 64K"),
+        ("write-bw -s 64k", "-s, --size: `64k`: perftest reads this as 64 B; write 64K"),
         ("write-bw -x 5000000000", "-x, --gid-index: 5000000000 is out of range"),
         ("write-lat -C", "-C, --report-cycles: a cycle is no unit of time"),
         ("read-bw -I 8", "-I, --inline_size: has no meaning for read-bw"),
