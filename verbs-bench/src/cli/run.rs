@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{self, Read},
+    net::IpAddr,
     path::PathBuf,
 };
 
@@ -34,6 +35,9 @@ pub(super) struct Run {
     /// Port of the responder, where --peer has none [default: 18515]
     #[arg(short = 'p', long, requires = "peer")]
     port: Option<u16>,
+    /// IPv4 or IPv6 address that our connection to the responder comes from [default: by the route]
+    #[arg(long, value_name = "ADDR", requires = "peer")]
+    bind_source: Option<IpAddr>,
     /// RunSpec JSON from a file, or from standard input with `-`, instead of the flags about the test
     #[arg(long, value_name = "FILE|-", conflicts_with_all = TestFlags::GROUPS)]
     spec: Option<String>,
@@ -74,7 +78,7 @@ impl Run {
         let address = self.peer.as_deref().map(|peer| target::address(peer, self.port)).transpose();
         let token = self.token_file.as_deref().map(Token::read).transpose();
         match (address, token) {
-            (Ok(address), Ok(token)) => Ok((spec, Target { address, token })),
+            (Ok(address), Ok(token)) => Ok((spec, Target { address, source: self.bind_source, token })),
             (address, token) => Err(address.err().into_iter().chain(token.err()).collect()),
         }
     }

@@ -162,8 +162,11 @@ fn bandwidth_notes(text: &mut String, point: &Point) {
 fn pace_lines(text: &mut String, size: &str, pace: &PaceReport) {
     let _ = writeln!(
         text,
-        "{size}: asked for {:.0} messages/s, achieved {:.0}; {} posted late, at worst by {}",
-        pace.asked_messages_per_sec, pace.achieved_messages_per_sec, pace.late_messages, pace.max_lateness_ns
+        "{size}: asked for {:.0} messages/s, achieved {:.0}; {} posted late, at worst by {} us",
+        pace.asked_messages_per_sec,
+        pace.achieved_messages_per_sec,
+        pace.late_messages,
+        us(Some(pace.max_lateness_ns.get()))
     );
     for probe in &pace.probes {
         let held = if probe.held { "held" } else { "did not hold" };

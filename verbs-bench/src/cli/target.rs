@@ -1,6 +1,9 @@
 //! Whom a command measures with: a responder at an address, or one of its own on this host.
 
-use std::io::{self, IsTerminal};
+use std::{
+    io::{self, IsTerminal},
+    net::IpAddr,
+};
 
 use schema::{RunRecord, RunSpec};
 
@@ -16,6 +19,8 @@ use crate::{
 pub(super) struct Target {
     /// ADDR:PORT; none starts a responder on this host.
     pub(super) address: Option<String>,
+    /// Where our connection comes from; none leaves it to the route.
+    pub(super) source: Option<IpAddr>,
     /// The secret that the responder holds too.
     pub(super) token: Option<Token>,
 }
@@ -31,7 +36,7 @@ impl Target {
         };
         match &self.address {
             Some(address) => {
-                let peer = Peer::At { address, source: None, token: self.token.as_ref() };
+                let peer = Peer::At { address, source: self.source, token: self.token.as_ref() };
                 session::requester::run(spec, peer, &progress)
             }
             None => match LocalResponder::start() {

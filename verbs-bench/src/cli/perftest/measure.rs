@@ -51,7 +51,7 @@ fn prepare(draft: &Draft, host: &str) -> Result<(Plan, Target), Vec<String>> {
     run::refuse_faults(&plan.spec, false, flag_of)?;
     let address = target::address(host, Some(draft.port)).map_err(|error| vec![error])?;
     let token = draft.token_file.as_deref().map(Token::read).transpose().map_err(|error| vec![error])?;
-    Ok((plan, Target { address: Some(address), token }))
+    Ok((plan, Target { address: Some(address), source: draft.bind_source, token }))
 }
 
 fn show(print: &Print, record: &RunRecord, notes: &[String]) {

@@ -274,11 +274,11 @@ fn footer(text: &mut String, record: &RunRecord) {
         if let Some(pace) = &point.pace {
             let _ = writeln!(
                 text,
-                " {bytes} B asked {:.0} messages/s, achieved {:.0}; {} posted late, at most {}",
+                " {bytes} B asked {:.0} messages/s, achieved {:.0}; {} posted late, at worst by {} us",
                 pace.asked_messages_per_sec,
                 pace.achieved_messages_per_sec,
                 pace.late_messages,
-                pace.max_lateness_ns
+                us(Some(pace.max_lateness_ns.get()))
             );
         }
         if let Some(lost) = point.counts.and_then(|counts| counts.lost()).filter(|lost| *lost > 0) {
