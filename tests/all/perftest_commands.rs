@@ -102,6 +102,16 @@ fn latency_by_count_and_its_json() {
 }
 
 #[test]
+fn a_rate_and_a_count_end_when_the_count_is_there() {
+    let flags = ["-n", "2000", "-s", "64", "--rate_limit", "50000", "--rate_units", "p"];
+    let (client, server) = Server::start("write-bw", &[]).with_client("write-bw", &flags);
+    let client = client.expect(0);
+    assert_eq!(row(&client.stdout, "64")[1], "2000");
+    assert!(client.stdout.contains("64 B asked 50000 messages/s"), "{}", client.stdout);
+    server.expect(0);
+}
+
+#[test]
 fn nobody_there_is_exit_code_3() {
     let nobody =
         finish(&mut verbs_bench(&["read-lat", "-d", "soft", "-p", "1", "127.0.0.1"]), PATIENCE).expect(3);

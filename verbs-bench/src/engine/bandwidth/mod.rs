@@ -131,7 +131,8 @@ impl<'a> Bandwidth<'a> {
             End::At(tick) => Goal { tick, completed: u64::MAX },
             End::After(count) => {
                 self.drain(receiver.as_deref_mut(), watch)?;
-                self.share_out(count);
+                // The last post of a window flushes a post list; a schedule posts singly and needs none.
+                self.share_out(count, u64::from(schedule.is_some()));
                 began = self.source.now();
                 Goal { tick: u64::MAX, completed: self.drive.completed() + count }
             }
@@ -190,11 +191,11 @@ impl<'a> Bandwidth<'a> {
         self.drive.windows().map(|window| window.allow(work_requests)).count() as u64
     }
 
-    /// Divides `count` messages among the QPs.
-    fn share_out(&mut self, count: u64) {
+    /// Divides `count` messages among the QPs, and `spare` to each for the last post that is never made.
+    fn share_out(&mut self, count: u64, spare: u64) {
         let qps = self.drive.windows().count() as u64;
         for (index, window) in self.drive.windows().enumerate() {
-            window.allow(count / qps + u64::from((index as u64) < count % qps));
+            window.allow(count / qps + u64::from((index as u64) < count % qps) + spare);
         }
     }
 
