@@ -25,7 +25,7 @@ impl Server {
         let free =
             TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
         let port = free.port().to_string();
-        let child = verbs_bench(&[tool, "-d", "soft", "-p", &port])
+        let mut child = verbs_bench(&[tool, "-d", "soft", "-p", &port])
             .args(flags)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -39,6 +39,8 @@ impl Server {
             }
             thread::sleep(Duration::from_millis(50));
         }
+        let _ = child.kill();
+        let _ = child.wait();
         panic!("nothing listens on port {port}")
     }
 

@@ -270,7 +270,7 @@ fn size_view(
             (about, badge(words::verdict(&cell.verdict)))
         })
         .collect();
-    let row = |name: String, of: &dyn Fn(&Point) -> Option<f64>, text: &dyn Fn(f64) -> String| {
+    let row = |name: String, of: Of<'_>, text: Text<'_>| {
         let row: Vec<Option<RunNumbers>> = campaign
             .variants
             .iter()
@@ -292,13 +292,18 @@ fn size_view(
     SizeView { msg_bytes, verdicts, numbers, name: number::size(msg_bytes) }
 }
 
+/// A number of a point.
+type Of<'f> = &'f dyn Fn(&Point) -> Option<f64>;
+/// The number as it is written.
+type Text<'f> = &'f dyn Fn(f64) -> String;
+
 /// What a number is over a variant's completed runs, and how it is written; none where it was not published.
 fn of_runs(
     campaign: &Campaign,
     workload: &str,
     variant: &str,
     msg_bytes: Bytes,
-    (of, text): (&dyn Fn(&Point) -> Option<f64>, &dyn Fn(f64) -> String),
+    (of, text): (Of<'_>, Text<'_>),
 ) -> Option<RunNumbers> {
     let ours = campaign.runs.iter().filter(|run| {
         run.workload == workload

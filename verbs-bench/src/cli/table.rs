@@ -51,7 +51,7 @@ fn header(text: &mut String, record: &RunRecord) {
         || spec.wait != Wait::Poll
         || spec.pace != Pace::Closed
     {
-        text.push_str(" ");
+        text.push(' ');
         if spec.op.consumes_receives() {
             let _ = write!(text, " rx_depth {}  ", spec.rx_depth);
         }

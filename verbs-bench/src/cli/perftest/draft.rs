@@ -23,12 +23,12 @@ const DATAGRAM_BYTES: u32 = 1_024;
 const LARGEST_OF_ALL: u32 = 23;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Unit of --rate_limit.
+/// Unit of --rate_limit, each a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RateUnits {
-    MebibytesPerSec,
-    GigabitsPerSec,
-    MessagesPerSec,
+    Mebibytes,
+    Gigabits,
+    Messages,
 }
 
 /// What the rows of the flags write.
@@ -76,7 +76,7 @@ impl Draft {
             inline: None,
             cq_mod: None,
             rate: None,
-            rate_units: RateUnits::GigabitsPerSec,
+            rate_units: RateUnits::Gigabits,
             warm_up: false,
             check_data: false,
             port: DEFAULT_PORT,
@@ -135,11 +135,9 @@ impl Draft {
         let Some(rate) = self.rate else { return Ok(Pace::Closed) };
         // An f64 holds every rate of today exactly enough: a bit per second in ten petabits.
         let rate = match self.rate_units {
-            RateUnits::MebibytesPerSec => {
-                Rate::BitsPerSec(BitsPerSec((rate * f64::from(8 << 20)).round() as u64))
-            }
-            RateUnits::GigabitsPerSec => Rate::BitsPerSec(BitsPerSec((rate * 1e9).round() as u64)),
-            RateUnits::MessagesPerSec => Rate::MessagesPerSec(rate.round() as u64),
+            RateUnits::Mebibytes => Rate::BitsPerSec(BitsPerSec((rate * f64::from(8 << 20)).round() as u64)),
+            RateUnits::Gigabits => Rate::BitsPerSec(BitsPerSec((rate * 1e9).round() as u64)),
+            RateUnits::Messages => Rate::MessagesPerSec(rate.round() as u64),
         };
         Ok(Pace::Open { rate, arrivals: Arrivals::Fixed, seed: DEFAULT_SEED })
     }

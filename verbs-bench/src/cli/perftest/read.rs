@@ -51,9 +51,9 @@ pub(super) fn transport(text: &str) -> Result<Transport, String> {
 
 pub(super) fn rate_units(text: &str) -> Result<RateUnits, String> {
     match text {
-        "M" => Ok(RateUnits::MebibytesPerSec),
-        "g" => Ok(RateUnits::GigabitsPerSec),
-        "p" => Ok(RateUnits::MessagesPerSec),
+        "M" => Ok(RateUnits::Mebibytes),
+        "g" => Ok(RateUnits::Gigabits),
+        "p" => Ok(RateUnits::Messages),
         _ => Err(format!("`{text}`: write M (MiB/s), g (Gb/s) or p (messages/s)")),
     }
 }
