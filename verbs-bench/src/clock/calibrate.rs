@@ -293,7 +293,6 @@ mod tests {
 
     /// Criterion of the calibration: its error over a long time is the rate's error alone.
     #[test]
-    #[ignore = "takes 10 s: cargo test -p verbs-bench ten_seconds -- --ignored --nocapture"]
     fn ten_seconds_by_the_counter_are_ten_seconds_by_the_raw_clock() {
         let first = Clock::calibrate();
         let mut refined = first.clone();
