@@ -98,7 +98,7 @@ groups_guest() {
     group guest-pair guest guest-pair 1 900 scripts/guest/pair.sh "$tests" pair:: --include-ignored --test-threads=1
     group guest-operations guest guest-operations 1 900 scripts/guest/pair.sh "$tests" operations:: --include-ignored --test-threads=1
     group guest-hosts guest guest-hosts 2 400 scripts/guest/two-hosts.sh "$tests" hosts:: --include-ignored --test-threads=1
-    group against-perftest guest against-perftest 1 1500 scripts/guest/pair.sh "$against" --out /run/vm --pairs 5
+    group against-perftest guest against-perftest 1 1500 scripts/guest/pair.sh "$against" --out /run/vm --pairs "${AGAINST_PERFTEST_PAIRS:-5}"
 }
 
 asked=("$@")
