@@ -12,8 +12,8 @@ use std::{
 use super::message::Message;
 use crate::fault::Fault;
 
-/// The largest frame either side reads: a plan with every GID of a full table fits many times.
-pub const MAX_FRAME_BYTES: u32 = 1 << 20;
+/// The largest frame either side reads: an offer has some 700 bytes a QP.
+pub const MAX_FRAME_BYTES: u32 = 16 << 20;
 
 /// What can go wrong between the two processes.
 #[derive(Debug, thiserror::Error)]

@@ -60,6 +60,15 @@ pub struct Region {
     pub rkey: u32,
 }
 
+/// A listener of rdma_cm, on the address of the control connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CmOffer {
+    /// Its port.
+    pub port: u16,
+    /// What a request must carry to be one of this session.
+    pub nonce: [u8; 32],
+}
+
 /// One side's queue pairs and target memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
@@ -69,6 +78,8 @@ pub struct Offer {
     pub path_mtu: u32,
     /// Reads and atomics outstanding per QP that both sides shall use; 0 where there are none.
     pub outstanding_reads: u8,
+    /// Where the responder awaits rdma_cm, if that brings the QPs to life.
+    pub cm: Option<CmOffer>,
     /// One per QP, in order: thread by thread: QP i talks to QP i.
     pub qps: Vec<RemoteQp>,
     /// Its memory.

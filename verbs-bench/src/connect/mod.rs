@@ -7,4 +7,4 @@ pub mod message;
 pub mod socket;
 
 pub use frame::{ConnectError, Frames};
-pub use message::{Hello, Message, Offer, Order, Party, Region, Stopped, Work};
+pub use message::{CmOffer, Hello, Message, Offer, Order, Party, Region, Stopped, Work};

@@ -7,6 +7,7 @@ use schema::{Bytes, Fabric, RunSpec, Side, record::Granted};
 use super::queues::Queues;
 use crate::{
     clock::Clock,
+    cm::Connections,
     connect::{Offer, Party, Region},
     engine::{
         bandwidth::Bandwidth,
@@ -15,11 +16,13 @@ use crate::{
     },
     placement::{Backing, Buffer},
     softnic::SoftNic,
-    verbs::{Access, Context, MemoryRegion, ProtectionDomain, VerbsError},
+    verbs::{Access, Context, MemoryRegion, ProtectionDomain, QueuePair, VerbsError},
 };
 
-/// One side's verbs objects. Fields drop from top to bottom: the threads' queues, then the memory.
+/// One side's verbs objects. Fields drop from top to bottom: what keeps the QPs connected, the threads' queues, then the
+/// memory.
 pub struct Endpoint {
+    connections: Option<Connections>,
     threads: Vec<Queues>,
     region: MemoryRegion,
     layout: Layout,
@@ -72,7 +75,7 @@ impl Endpoint {
         let pd = ProtectionDomain::alloc(context)?;
         let region = MemoryRegion::register(&pd, buffer, Access::of(spec))?;
         let threads = (0..spec.threads).map(|_| Queues::create(context, &pd, spec, side, port_num));
-        Ok(Endpoint { threads: threads.collect::<Result<_, _>>()?, region, layout })
+        Ok(Endpoint { connections: None, threads: threads.collect::<Result<_, _>>()?, region, layout })
     }
 
     /// What the peer must know.
@@ -81,6 +84,7 @@ impl Endpoint {
             party,
             path_mtu: path.path_mtu,
             outstanding_reads: path.outstanding_reads,
+            cm: None,
             qps: self.threads.iter().flat_map(|queues| queues.offer(&self.region, path)).collect(),
             region: Region {
                 addr: self.region.addr(),
@@ -94,6 +98,16 @@ impl Endpoint {
     pub fn connect(&mut self, spec: &RunSpec, path: &Path, peer: &Offer) -> Result<(), VerbsError> {
         let peers = peer.qps.chunks(spec.qp_count as usize);
         self.threads.iter_mut().zip(peers).try_for_each(|(queues, peers)| queues.connect(spec, path, peers))
+    }
+
+    /// All QPs, thread by thread, for whoever brings them to life instead of [`Endpoint::connect`].
+    pub(super) fn qps_mut(&mut self) -> Vec<&mut QueuePair> {
+        self.threads.iter_mut().flat_map(Queues::qps_mut).collect()
+    }
+
+    /// Keeps what was brought to life by rdma_cm connected for as long as the endpoint lives.
+    pub(super) fn keep(&mut self, connections: Connections) {
+        self.connections = Some(connections);
     }
 
     /// What the device granted.
@@ -200,7 +214,7 @@ pub fn loopback(spec: &RunSpec) -> Result<(Endpoint, Region), EndpointError> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use schema::{Nanos, Stage, Stop, Test, Transport};
+    use schema::{Nanos, Op, Stage, Stop, Test, Transport};
 
     use super::*;
     use crate::engine::{
@@ -233,16 +247,14 @@ mod tests {
         let clock = clock();
         let (endpoint, region) = loopback(spec).unwrap();
         let mut kept = Kept::new(clock.scale(), spec.interval_ns, None);
+        let mut bandwidth = endpoint.bandwidth(spec, spec.msg_bytes[0], &region, &clock);
         let now = clock.source().now();
         let end = match spec.stop {
             Stop::DurationNs(duration) => End::At(now + clock.scale().ticks(duration.get())),
             Stop::Iterations(count) => End::After(count),
         };
         let phases = Phases { warm_until: now, end, messages_per_sec: None };
-        let measured = endpoint
-            .bandwidth(spec, spec.msg_bytes[0], &region, &clock)
-            .measure(phases, None, &mut kept, &mut watch(&clock))
-            .unwrap();
+        let measured = bandwidth.measure(phases, None, &mut kept, &mut watch(&clock)).unwrap();
         (measured, kept)
     }
 
@@ -278,13 +290,44 @@ mod tests {
     #[test]
     fn a_duration_ends_and_what_it_counts_fits_its_intervals() {
         let (measured, kept) = measure(&spec(|s| s.stop = Stop::DurationNs(Nanos(30_000_000))));
-        assert!(measured.messages > 0 && measured.duration(clock().scale()) >= Nanos(30_000_000));
+        assert!(measured.messages > 0 && measured.duration(clock().scale()) >= Nanos(29_000_000));
         let latency = &kept.latency;
         assert_eq!(latency.samples().0.len(), measured.messages);
         assert_eq!(
             latency.intervals().iter().map(|interval| interval.messages).sum::<u64>(),
             measured.messages
         );
+    }
+
+    /// Open files, mappings and resident memory of this process.
+    fn traces() -> (usize, usize, u64) {
+        let files = std::fs::read_dir("/proc/self/fd").unwrap().count();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let mappings = maps.lines().filter(|line| line.contains("memfd:")).count();
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        (files, mappings, resident.trim().trim_end_matches(" kB").parse().unwrap())
+    }
+
+    #[test]
+    fn a_thousand_qps_come_and_go_and_leave_nothing() {
+        let spec = spec(|s| {
+            (s.op, s.threads, s.qp_count) = (Op::Send, 2, 500);
+            (s.tx_depth, s.rx_depth) = (2, 2);
+        });
+        // The first round fills the allocator's own stock.
+        drop(loopback(&spec).unwrap());
+        let (files, mappings, resident_kib) = traces();
+        for _ in 0..3 {
+            let (endpoint, _) = loopback(&spec).unwrap();
+            assert_eq!(endpoint.threads.iter().map(|queues| queues.job_qps(0).len()).sum::<usize>(), 1_000);
+            let (_, mapped, _) = traces();
+            assert!(mapped > mappings, "the endpoint's memory is a memfd");
+        }
+        let after = traces();
+        assert_eq!((after.0, after.1), (files, mappings));
+        // A leak of one page a QP would be 12,000 KiB.
+        assert!(after.2 < resident_kib + 6_000, "{} KiB became {} KiB", resident_kib, after.2);
     }
 
     proptest! {

@@ -128,10 +128,10 @@ impl Run<'_, '_> {
             Pace::Open { rate, .. } => Ok((Some(rate.messages_per_sec(size)), Vec::new())),
             Pace::Search { p99_at_most_ns, .. } => {
                 let stop = probe_stop(self.spec.stop);
-                let (ceiling, _) = self.probe(index, stop, None, counts)?;
+                let (ceiling, _) = self.probe(index, stop, None, Nanos(0), counts)?;
                 let mut search = Search::below(ceiling, p99_at_most_ns);
                 while let Some(rate) = search.next() {
-                    let (achieved, p99_ns) = self.probe(index, stop, Some(rate), counts)?;
+                    let (achieved, p99_ns) = self.probe(index, stop, Some(rate), p99_at_most_ns, counts)?;
                     search.tried(rate, achieved, p99_ns);
                 }
                 let (found, probes) = search.result();
@@ -143,19 +143,25 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Messages a second that a rate achieves, and the p99 at it.
+    /// Messages a second that a rate achieves, and the p99 at it. The last messages that are due may complete as late as the
+    /// bound without being too slow.
     fn probe(
         &mut self,
         index: u32,
         stop: Stop,
         rate: Option<f64>,
+        bound: Nanos,
         counts: &mut Counts,
     ) -> Result<(f64, Option<u64>), Fault> {
         let round = self.round(index, measure(stop, rate), counts)?;
         let measured = merge(&round.ours, self.crew.clock().scale())
             .ok_or_else(|| Fault::new(Stage::Measure, SIDE, "no thread measured"))?;
-        let achieved = point::pace(rate.unwrap_or(0.0), &measured).achieved_messages_per_sec;
-        Ok((achieved, measured.latency.quantile(0.99)))
+        let beyond = match stop {
+            Stop::DurationNs(due) => measured.duration.get().saturating_sub(due.get()).min(bound.get()),
+            Stop::Iterations(_) => 0,
+        };
+        let window = Nanos(measured.duration.get() - beyond);
+        Ok((point::per_sec(measured.messages, window), measured.latency.quantile(0.99)))
     }
 
     /// Sends every slot once and has every byte compared; none where the spec switched it off.

@@ -1,7 +1,7 @@
 //! One run from the first frame to the last: the straight line of each side.
 //!
 //! `requester` and `responder` are the two lines, in the words of `talk`; `measure` is what the requester does with each
-//! message size. `station` is what both have (a device, a place, a clock), `endpoint` and its `queues` what they connect,
+//! message size. `station` is what both have (a device, a place, a clock), `endpoint` and its `queues` what `join` connects,
 //! `preflight` and `agree` what is refused before. `crew` are the threads of a side, `work` what each does, `floor` what they
 //! share; `merge` and `point` make one result of theirs. `own` is what a responder was started with, `local` the one that `run` starts itself.
 
@@ -10,6 +10,7 @@ mod correlate;
 mod crew;
 pub mod endpoint;
 mod floor;
+mod join;
 pub mod local;
 mod measure;
 mod merge;

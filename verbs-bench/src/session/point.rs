@@ -23,7 +23,8 @@ fn nothing(size: Bytes, side: Side) -> Fault {
         .advise("the path is slower than the phase is long: give a longer --duration")
 }
 
-fn per_sec(messages: u64, duration: Nanos) -> f64 {
+/// Messages a second.
+pub(super) fn per_sec(messages: u64, duration: Nanos) -> f64 {
     messages as f64 / (duration.get().max(1) as f64 / 1e9)
 }
 

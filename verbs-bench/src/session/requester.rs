@@ -14,6 +14,7 @@ use schema::{Fabric, Nanos, Outcome, RunRecord, RunSpec, Side, Stage};
 use super::{
     correlate::Correlation,
     crew::Crew,
+    join,
     local::LocalResponder,
     measure::{Run, Seen},
     preflight,
@@ -130,10 +131,13 @@ fn connect_and_measure(
         other => return Err(talk.out_of_turn(&other, Stage::Setup)),
     };
     preflight::path_mtu(offer.path_mtu, station.port()).at(Stage::Preflight, SIDE)?;
-    talk.beginning.device(|| station.connect(&mut endpoint, spec, &offer))?;
+    station.check(&endpoint, spec, &offer)?;
     let path = station.path(offer.path_mtu, offer.outstanding_reads);
     record.granted = Some(endpoint.granted(spec, &path));
     talk.send(&Message::Offer(Box::new(endpoint.offer(party, &path))), Stage::Connect)?;
+    let connecting = Instant::now();
+    join::enter(&mut endpoint, spec, &path, &offer, talk)?;
+    talk.beginning.device_took(connecting);
     let mut crew = Crew::new(endpoint, spec, SIDE, offer.region, &place)?;
     talk.expect("connected", SETUP_TIMEOUT, Stage::Connect)?;
     let correlation = match spec.completion_timestamps {

@@ -11,6 +11,7 @@ use schema::{RunSpec, Side, Stage};
 use super::{
     agree,
     crew::Crew,
+    join::Door,
     measure::{Seen, lasts},
     merge::merge,
     own::Own,
@@ -23,7 +24,7 @@ use super::{
 };
 use crate::{
     connect::{
-        ConnectError, Frames, Message, Order, Party, Stopped, Work,
+        ConnectError, Frames, Message, Offer, Order, Party, Stopped, Work,
         auth::{self, Token},
         socket,
     },
@@ -106,13 +107,16 @@ fn session(talk: &mut Talk, spec: &RunSpec, peer: &Party, own: &Own<'_>) -> Resu
     let party = station.party(placed.cpus());
     let place = station.settle(placed);
     let mut endpoint = station.build(spec, &place)?;
-    let offer = endpoint.offer(party, &station.path(path_mtu, outstanding_reads));
+    let path = station.path(path_mtu, outstanding_reads);
+    let door = Door::open(spec, talk)?;
+    let offer = Offer { cm: door.offer(), ..endpoint.offer(party, &path) };
     talk.send(&Message::Offer(Box::new(offer)), Stage::Setup)?;
     let theirs = match talk.receive("the requester's offer", MESSAGE_TIMEOUT, Stage::Connect)? {
         Message::Offer(offer) => *offer,
         other => return Err(talk.out_of_turn(&other, Stage::Connect)),
     };
-    station.connect(&mut endpoint, spec, &theirs)?;
+    station.check(&endpoint, spec, &theirs)?;
+    door.let_in(&mut endpoint, spec, &path, &theirs)?;
     let mut crew = Crew::new(endpoint, spec, SIDE, theirs.region, &place)?;
     talk.send(&Message::Connected, Stage::Connect)?;
     schedule_death(spec);

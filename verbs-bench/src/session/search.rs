@@ -29,6 +29,11 @@ impl Search {
     /// The next rate to try; none when it is over.
     pub(super) fn next(&self) -> Option<f64> {
         let settled = self.holds.is_some_and(|holds| self.fails - holds <= FINE_ENOUGH * holds);
+        // A slower rate has even fewer samples.
+        let too_few = self.holds.is_none() && self.probes.last().is_some_and(|probe| probe.p99_ns.is_none());
+        if too_few {
+            return None;
+        }
         let low = self.holds.unwrap_or(0.0);
         (self.probes.len() < PROBES && !settled).then_some((low + self.fails) / 2.0)
     }
@@ -51,7 +56,8 @@ impl Search {
     /// The fastest rate that held, or what to say when none did; with what was tried.
     pub(super) fn result(self) -> (Result<f64, String>, Vec<Probe>) {
         let bound = self.p99_at_most;
-        let found = self.holds.ok_or_else(|| match self.probes.last() {
+        let lowest = self.probes.iter().rev().find(|probe| probe.p99_ns.is_some()).or(self.probes.last());
+        let found = self.holds.ok_or_else(|| match lowest {
             None => "no rate was tried".into(),
             Some(lowest) => format!(
                 "no rate kept a p99 of {bound}: the lowest tried, {:.0} messages/s, had {} and achieved {:.0} messages/s",
@@ -103,6 +109,8 @@ mod tests {
         let mut search = Search::below(1_000.0, Nanos(100));
         search.tried(500.0, 400.0, Some(10));
         search.tried(250.0, 250.0, None);
-        assert!(search.result().0.is_err());
+        assert_eq!(search.next(), None);
+        let text = search.result().0.unwrap_err();
+        assert!(text.contains("500 messages/s") && text.contains("10ns"), "{text}");
     }
 }

@@ -27,8 +27,13 @@ impl Beginning {
     /// Counts a piece of work as the device's.
     pub(super) fn device<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let (since, done) = (Instant::now(), work());
-        self.device += since.elapsed();
+        self.device_took(since);
         done
+    }
+
+    /// Counts the time since then as the device's.
+    pub(super) fn device_took(&mut self, since: Instant) {
+        self.device += since.elapsed();
     }
 
     /// Counts a wait as the peer's; waits after the first post are not part of the beginning.

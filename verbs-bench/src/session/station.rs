@@ -195,17 +195,14 @@ impl Station {
             .at(Stage::Setup, self.side)
     }
 
-    /// Connects to what the peer offers.
-    pub fn connect(&self, endpoint: &mut Endpoint, spec: &RunSpec, peer: &Offer) -> Result<(), Fault> {
-        if peer.qps.len() != spec.total_qps() as usize || peer.region.len < endpoint.layout().region_bytes() {
-            let cause = format!("the peer offers {} QPs and {} bytes", peer.qps.len(), peer.region.len);
-            return Err(
-                Fault::new(Stage::Connect, self.side, cause).advise("use the same release on both sides")
-            );
+    /// Whether what the peer offers is what the plan needs.
+    pub fn check(&self, endpoint: &Endpoint, spec: &RunSpec, peer: &Offer) -> Result<(), Fault> {
+        if peer.qps.len() == spec.total_qps() as usize && peer.region.len >= endpoint.layout().region_bytes()
+        {
+            return Ok(());
         }
-        endpoint
-            .connect(spec, &self.path(peer.path_mtu, peer.outstanding_reads), peer)
-            .at(Stage::Connect, self.side)
+        let cause = format!("the peer offers {} QPs and {} bytes", peer.qps.len(), peer.region.len);
+        Err(Fault::new(Stage::Connect, self.side, cause).advise("use the same release on both sides"))
     }
 
     /// This side's half of the record, with what only shows at the end: residency, switches, noise, drift.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use schema::{Nanos, RunSpec, Side, Stage, Stop, Test};
+use schema::{Compat, Nanos, RunSpec, Side, Stage, Stop, Test};
 
 use super::{floor::Floor, with_ticks};
 use crate::{
@@ -176,7 +176,11 @@ fn send(post: &mut Post<'_>, work: &Work, clock: &Clock, floor: &Floor) -> Resul
 fn phases(post: &Post<'_>, stop: Stop, rate: Option<f64>, start: u64, clock: &Clock) -> Phases {
     let spec = post.job.spec;
     let (scale, threads) = (clock.scale(), u64::from(spec.threads));
-    let warm_until = start + scale.ticks(spec.warmup_ns.get());
+    let warm_until = match spec.compat {
+        Compat::None => start + scale.ticks(spec.warmup_ns.get()),
+        // perftest has no WarmUp.
+        Compat::Perftest => start,
+    };
     let end = match stop {
         Stop::DurationNs(duration) => End::At(warm_until + scale.ticks(duration.get())),
         Stop::Iterations(count) => {
