@@ -191,3 +191,16 @@ fn no_device_is_said_with_the_way_out() {
     let run = finish(&mut verbs_bench(&["run", "--test", "latency", "--json"]), PATIENCE).failed();
     assert!(run.outcome.to_string().contains("--device soft"), "{}", run.outcome);
 }
+
+#[test]
+fn the_device_s_own_time_splits_the_latency() {
+    let timestamps = ["--post-api", "extended", "--completion-timestamps", "-s", "64", "-t", "1"];
+    let record = record(&[&timestamps[..], &["--soft-model", "latency=20us,ack_latency=10us"]].concat());
+    let nic_time = record.points[0].nic_time.as_ref().expect("asked for");
+    assert_eq!(nic_time.nic_latency_ns.kind, LatencyKind::PostToDevice);
+    assert_eq!(nic_time.software_latency_ns.count, nic_time.nic_latency_ns.count);
+    // The model's completion is 30 us after the post; what the poll adds is software.
+    let nic = nic_time.nic_latency_ns.p50.unwrap();
+    assert!((29_000..=33_000).contains(&nic), "{nic} ns");
+    assert!(nic_time.correlation_ns < 1_000_000.0 && nic_time.device_ticks_per_sec > 1e6, "{nic_time:?}");
+}
