@@ -1,5 +1,7 @@
 //! What the two processes say to each other, in the order in which they say it.
 
+use std::net::SocketAddr;
+
 use schema::{
     Fabric, RunSpec, SideRecord, Stop,
     record::{DataCheck, Reverse},
@@ -60,11 +62,11 @@ pub struct Region {
     pub rkey: u32,
 }
 
-/// A listener of rdma_cm, on the address of the control connection.
+/// A listener of rdma_cm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CmOffer {
-    /// Its port.
-    pub port: u16,
+    /// Where it is.
+    pub address: SocketAddr,
     /// What a request must carry to be one of this session.
     pub nonce: [u8; 32],
 }

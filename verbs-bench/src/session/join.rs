@@ -1,6 +1,7 @@
 //! Brings the QPs of both sides to life: with what the offers say of each other, or through rdma_cm.
 
 use std::{
+    io,
     net::SocketAddr,
     time::{Duration, Instant},
 };
@@ -10,6 +11,7 @@ use schema::{ConnectBy, RunSpec, Side, Stage};
 use super::{
     endpoint::{Endpoint, Path},
     requester::SETUP_TIMEOUT,
+    station::Station,
     talk::Talk,
 };
 use crate::{
@@ -26,19 +28,19 @@ const EACH_QP: Duration = Duration::from_millis(50);
 pub(super) struct Door(Option<(Listener, Nonce)>);
 
 impl Door {
-    /// Opens it on the address of the control connection.
-    pub(super) fn open(spec: &RunSpec, talk: &Talk) -> Result<Door, Fault> {
+    /// Opens it on the address of the GID, or on that of the control connection where there is none.
+    pub(super) fn open(spec: &RunSpec, station: &Station, talk: &Talk) -> Result<Door, Fault> {
         if spec.connect_by == ConnectBy::Tcp {
             return Ok(Door(None));
         }
-        let here = talk.stream().local_addr().at(Stage::Setup, Side::Responder)?;
-        let listener = Listener::bind(plain(here)).at(Stage::Setup, Side::Responder)?;
+        let here = own_address(station, talk).at(Stage::Setup, Side::Responder)?;
+        let listener = Listener::bind(here).at(Stage::Setup, Side::Responder)?;
         Ok(Door(Some((listener, rand::random()))))
     }
 
     /// What the requester must know of it.
     pub(super) fn offer(&self) -> Option<CmOffer> {
-        self.0.as_ref().map(|(listener, nonce)| CmOffer { port: listener.address().port(), nonce: *nonce })
+        self.0.as_ref().map(|(listener, nonce)| CmOffer { address: listener.address(), nonce: *nonce })
     }
 
     /// The responder's part.
@@ -65,15 +67,14 @@ pub(super) fn enter(
     spec: &RunSpec,
     path: &Path,
     theirs: &Offer,
+    station: &Station,
     talk: &Talk,
 ) -> Result<(), Fault> {
     let Some(door) = theirs.cm else {
         return endpoint.connect(spec, path, theirs).at(Stage::Connect, Side::Requester);
     };
-    let stream = talk.stream();
-    let ends = stream.peer_addr().and_then(|there| Ok((plain(there), plain(stream.local_addr()?))));
-    let (mut there, here) = ends.at(Stage::Connect, Side::Requester)?;
-    there.set_port(door.port);
+    let here = own_address(station, talk).at(Stage::Connect, Side::Requester)?;
+    let there = seen_from(door.address, here);
     by_cm(endpoint, spec, path, |qps, terms, deadline| {
         connect_all(there, here, qps, terms, &door.nonce, deadline)
     })
@@ -102,6 +103,22 @@ fn by_cm(
     Ok(())
 }
 
+/// Where rdma_cm finds this side: RDMA may run over another network than the control connection.
+fn own_address(station: &Station, talk: &Talk) -> io::Result<SocketAddr> {
+    station.gid_address().map_or_else(|| talk.stream().local_addr().map(plain), Ok)
+}
+
+/// The peer's address as this host must write it: the scope of a link-local one is ours.
+fn seen_from(there: SocketAddr, here: SocketAddr) -> SocketAddr {
+    match (there, here) {
+        (SocketAddr::V6(mut there), SocketAddr::V6(here)) if there.ip().is_unicast_link_local() => {
+            there.set_scope_id(here.scope_id());
+            there.into()
+        }
+        (there, _) => there,
+    }
+}
+
 /// A listener on `[::]` sees IPv4 peers as mapped addresses, which rdma_cm does not resolve.
 fn plain(address: SocketAddr) -> SocketAddr {
     match address {
@@ -122,5 +139,8 @@ mod tests {
         assert_eq!(plain(mapped), "10.0.0.2:7".parse().unwrap());
         let scoped: SocketAddr = "[fe80::1%3]:7".parse().unwrap();
         assert_eq!(plain(scoped), scoped);
+        assert_eq!(seen_from(scoped, "[fe80::2%9]:0".parse().unwrap()), "[fe80::1%9]:7".parse().unwrap());
+        let global: SocketAddr = "[2001:db8::1]:7".parse().unwrap();
+        assert_eq!(seen_from(global, scoped), global);
     }
 }

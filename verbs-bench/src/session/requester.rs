@@ -136,7 +136,7 @@ fn connect_and_measure(
     record.granted = Some(endpoint.granted(spec, &path));
     talk.send(&Message::Offer(Box::new(endpoint.offer(party, &path))), Stage::Connect)?;
     let connecting = Instant::now();
-    join::enter(&mut endpoint, spec, &path, &offer, talk)?;
+    join::enter(&mut endpoint, spec, &path, &offer, station, talk)?;
     talk.beginning.device_took(connecting);
     let mut crew = Crew::new(endpoint, spec, SIDE, offer.region, &place)?;
     talk.expect("connected", SETUP_TIMEOUT, Stage::Connect)?;

@@ -108,7 +108,7 @@ fn session(talk: &mut Talk, spec: &RunSpec, peer: &Party, own: &Own<'_>) -> Resu
     let place = station.settle(placed);
     let mut endpoint = station.build(spec, &place)?;
     let path = station.path(path_mtu, outstanding_reads);
-    let door = Door::open(spec, talk)?;
+    let door = Door::open(spec, &station, talk)?;
     let offer = Offer { cm: door.offer(), ..endpoint.offer(party, &path) };
     talk.send(&Message::Offer(Box::new(offer)), Stage::Setup)?;
     let theirs = match talk.receive("the requester's offer", MESSAGE_TIMEOUT, Stage::Connect)? {

@@ -1,6 +1,9 @@
 //! What a side has before it connects: an open device with an active port, a GID, a place to run, a clock.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{
+    net::{IpAddr, SocketAddr, SocketAddrV6},
+    sync::Arc,
+};
 
 use host::Sysroot;
 use schema::{
@@ -19,7 +22,7 @@ use crate::{
     fault::{At, Fault},
     placement::{self, Placed},
     softnic::SoftNic,
-    verbs::{self, Context, DeviceAttr, GidEntry, PortAttr, Provider},
+    verbs::{self, Context, DeviceAttr, GidEntry, GidType, PortAttr, Provider},
 };
 
 /// How long the core's noise is watched, before and after.
@@ -193,6 +196,17 @@ impl Station {
     pub fn build(&self, spec: &RunSpec, placement: &Placement) -> Result<Endpoint, Fault> {
         Endpoint::build(&self.context, spec, self.side, self.asked.port_num, placement.node())
             .at(Stage::Setup, self.side)
+    }
+
+    /// The address of the chosen GID, by which rdma_cm finds this port; none where GIDs are no addresses. A link-local one
+    /// is that of the GID's own network device.
+    pub(super) fn gid_address(&self) -> Option<SocketAddr> {
+        let (entry, _) = self.gid.as_ref().filter(|(entry, _)| entry.gid_type != GidType::Ib)?;
+        Some(match entry.ip() {
+            IpAddr::V4(v4) => SocketAddr::from((v4, 0)),
+            IpAddr::V6(v6) if v6.is_unicast_link_local() => SocketAddrV6::new(v6, 0, 0, entry.ifindex).into(),
+            IpAddr::V6(v6) => SocketAddr::from((v6, 0)),
+        })
     }
 
     /// Whether what the peer offers is what the plan needs.
