@@ -55,8 +55,8 @@ impl Recorder {
             windows: None,
         };
         // Touches every counter, so that the first samples of Measure meet no page fault.
-        recorder.start(0, 0);
-        recorder.interval_ends = u64::MAX;
+        recorder.samples.reset();
+        recorder.window.reset();
         recorder
     }
 
@@ -70,10 +70,13 @@ impl Recorder {
         self.scale
     }
 
-    /// Forgets what WarmUp left and starts the series at `now`, with `completed` messages already done.
+    /// Forgets what WarmUp left and starts the series at `now`, with `completed` messages already done. Of a fresh recorder
+    /// there is nothing to forget, and nothing keeps the loop waiting.
     pub fn start(&mut self, now: u64, completed: u64) {
-        self.samples.reset();
-        self.window.reset();
+        if !self.samples.is_empty() {
+            self.samples.reset();
+            self.window.reset();
+        }
         self.intervals.clear();
         self.windows.iter_mut().for_each(Vec::clear);
         (self.saturated, self.pending_count) = (0, 0);

@@ -147,7 +147,7 @@ fn send(post: &mut Post<'_>, work: &Work, clock: &Clock, floor: &Floor) -> Resul
             let mut sender = unsafe { Bandwidth::new(&post.job, clock) };
             let began = Instant::now();
             sender.send_each_slot_once(post.receiver.as_deref_mut(), &mut watch)?;
-            Ok(Output { sent: sender.posted_by_qp(), began, ..Output::nothing() })
+            Ok(Output { sent: sender.sent_per_qp(), began, ..Output::nothing() })
         }
         (Work::Measure { stop, messages_per_sec }, Test::Bandwidth) => {
             // SAFETY: the job is this thread's for as long as the loop lives.
@@ -163,7 +163,7 @@ fn send(post: &mut Post<'_>, work: &Work, clock: &Clock, floor: &Floor) -> Resul
             Ok(Output {
                 measured: Some(measured),
                 kept: Some(kept),
-                sent: sender.posted_by_qp(),
+                sent: sender.sent_per_qp(),
                 began,
                 ..Output::nothing()
             })

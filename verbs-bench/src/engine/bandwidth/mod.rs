@@ -158,11 +158,6 @@ impl<'a> Bandwidth<'a> {
         })
     }
 
-    /// Messages posted on each QP so far.
-    pub fn posted_by_qp(&mut self) -> Vec<u64> {
-        self.drive.windows().map(|window| window.posted()).collect()
-    }
-
     fn phase(
         &mut self,
         goal: Goal,
