@@ -206,7 +206,7 @@ pub struct Interval {
 /// What the check of the written bytes found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DataCheck {
-    /// Bytes of the target that were compared with what was sent: every slot of every QP, once.
+    /// Bytes that were compared with what was sent: every slot of every QP, before the measurement and after it.
     pub checked_bytes: Bytes,
     /// Bytes that differed. A run with any is failed.
     pub wrong_bytes: Bytes,

@@ -14,6 +14,7 @@ mod open_loop;
 mod operations;
 mod perftest_commands;
 mod record_schema;
+mod start_up;
 mod strangers;
 mod threads;
 mod verbs_bench_run;

@@ -17,7 +17,7 @@ use verbs_bench::{
         recorder::Recorder,
         watch::Watch,
     },
-    session::endpoint::{Endpoint, loopback},
+    session::{endpoint::Endpoint, loopback::loopback},
 };
 
 fn messages_take(

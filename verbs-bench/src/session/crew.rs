@@ -10,11 +10,12 @@ use std::{
 use schema::{Bytes, Op, RunSpec, Side, Stage, record::DataCheck};
 
 use super::{
+    duty::Duty,
     endpoint::Endpoint,
     floor::Floor,
     queues::receives,
     station::Placement,
-    work::{Duty, Output, Post, perform},
+    work::{Output, Post, perform},
 };
 use crate::{
     clock::Clock,

@@ -9,18 +9,8 @@ use rustix::process::{Signal, getpid, kill_process};
 use schema::{RunSpec, Side, Stage};
 
 use super::{
-    agree,
-    crew::Crew,
-    join::Door,
-    measure::{Seen, lasts},
-    merge::merge,
-    own::Own,
-    point, preflight,
-    requester::with_memory,
-    start_up::Beginning,
-    station::Station,
-    talk::Talk,
-    work::{Duty, Output},
+    agree, crew::Crew, duty::Duty, join::Door, measure::Seen, merge::merge, own::Own, point, preflight,
+    requester::with_memory, round::lasts, start_up::Beginning, station::Station, talk::Talk, work::Output,
 };
 use crate::{
     connect::{

@@ -1,5 +1,7 @@
 //! What a side has before it connects: an open device with an active port, a GID, a place to run, a clock.
 
+mod report;
+
 use std::{
     net::{IpAddr, SocketAddr, SocketAddrV6},
     sync::Arc,
@@ -7,13 +9,12 @@ use std::{
 
 use host::Sysroot;
 use schema::{
-    Fabric, HostFacts, Nanos, PostApi, RunSpec, Side, SideRecord, SideSpec, Stage,
-    record::{DeviceRecord, GidRecord, NoiseFloor, PlacementRecord, Versions},
+    Fabric, Nanos, PostApi, RunSpec, Side, SideSpec, Stage,
+    record::{GidRecord, NoiseFloor},
 };
 
 use super::{
     endpoint::{Endpoint, Path},
-    measure::Seen,
     preflight, with_ticks,
 };
 use crate::{
@@ -217,72 +218,5 @@ impl Station {
         }
         let cause = format!("the peer offers {} QPs and {} bytes", peer.qps.len(), peer.region.len);
         Err(Fault::new(Stage::Connect, self.side, cause).advise("use the same release on both sides"))
-    }
-
-    /// This side's half of the record, with what only shows at the end: residency, switches, noise, drift.
-    pub(super) fn record(&self, mut place: Placement, endpoint: &Endpoint, seen: &Seen) -> SideRecord {
-        let noise_after =
-            with_ticks!(place.clock, |ticks| placement::noise_floor(ticks, place.clock.scale(), NOISE_WATCH));
-        place.clock.recalibrate_drift();
-        let mut placement = place.placed.into_record();
-        placement.involuntary_switches = seen.switches;
-        placement.cpus_seen.clone_from(&seen.cpus);
-        residency(&mut placement, endpoint);
-        SideRecord {
-            side: self.side,
-            host: self.host_facts(placement.cpu_pinned),
-            device: self.device_record(),
-            gid: self.gid.as_ref().map(|(_, record)| record.clone()),
-            gid_table: self.gid_table.clone(),
-            placement,
-            clock: place.clock.record(),
-            noise_before: Some(place.noise_before),
-            noise_after: Some(noise_after),
-            versions: versions(self.fabric()),
-        }
-    }
-
-    fn host_facts(&self, cpu: Option<u32>) -> HostFacts {
-        // The kernel's own word on the mask is that of a pinned thread by now; what the process was given came before.
-        let allowed = placement::allowed_cpus();
-        HostFacts {
-            cpus_allowed: (!allowed.is_empty()).then(|| host::cpulist::format(&allowed)),
-            ..host::facts::facts(&self.sysroot, cpu)
-        }
-    }
-
-    fn device_record(&self) -> DeviceRecord {
-        let name = self.context.device_name();
-        let nic = host::nic::Nic::new(&self.sysroot, &name);
-        DeviceRecord {
-            port_num: self.asked.port_num,
-            firmware: self.device.fw_ver.clone(),
-            vendor_part_id: self.device.vendor_part_id,
-            link_layer: self.port.link_layer.to_string(),
-            active_mtu: self.port.active_mtu,
-            rate_bits_per_sec: self.port.rate_bits_per_sec,
-            numa_node: nic.numa_node().known(),
-            netdevs: nic.netdevs(self.asked.port_num).known().unwrap_or_default(),
-            name,
-        }
-    }
-}
-
-fn residency(record: &mut PlacementRecord, endpoint: &Endpoint) {
-    record.page_bytes = endpoint.buffer().page_bytes() as u64;
-    match endpoint.buffer().pages_by_node() {
-        Ok(pages) => record.pages_by_node = pages,
-        Err(error) => record.notes.push(format!("page residency unknown: {error}")),
-    }
-}
-
-fn versions(fabric: Fabric) -> Versions {
-    Versions {
-        verbs_bench: env!("CARGO_PKG_VERSION").into(),
-        binary_sha256: crate::digest::own_binary(),
-        libibverbs: match fabric {
-            Fabric::Verbs => crate::digest::loaded_library("libibverbs.so"),
-            Fabric::Soft => None,
-        },
     }
 }
