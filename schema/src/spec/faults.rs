@@ -227,6 +227,14 @@ impl RunSpec {
             }
         }
         found.add_if(
+            self.pace != Pace::Closed && self.wait != Wait::Poll,
+            "wait",
+            format!(
+                "{} would sleep over the next message of an open load, which keeps its time by polling",
+                self.wait
+            ),
+        );
+        found.add_if(
             self.pace != Pace::Closed && self.signal_interval > 1,
             "signal_interval",
             format!(
@@ -431,6 +439,9 @@ mod tests {
         let mut send = RunSpec::with_op(Test::Latency, Op::Send);
         send.rx_depth = 1;
         assert_eq!(send.faults().first().map(|fault| fault.field), Some("rx_depth"));
+        let open =
+            Pace::Open { rate: Rate::MessagesPerSec(9), arrivals: super::super::Arrivals::Fixed, seed: 1 };
+        assert_eq!(bandwidth(|s| (s.pace, s.wait) = (open, Wait::Event)), ["wait"]);
         let mut latency = RunSpec::new(Test::Latency);
         (latency.wait, latency.relaxed_ordering) = (Wait::Hybrid { spin_ns: Nanos(1) }, true);
         let fields: Vec<_> = latency.faults().into_iter().map(|fault| fault.field).collect();

@@ -99,6 +99,7 @@ where
         reaper,
         idle: Idle::new(&job.send_cq, spec.wait, scale),
         completed: 0,
+        owed: 0,
         burst: burst.into(),
         deep: spec.tx_depth >= DEEP_WINDOW,
         turn: 0,

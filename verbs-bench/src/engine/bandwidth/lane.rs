@@ -20,9 +20,10 @@ impl<P: Poster> Lane<P> {
         Lane { window: Window::new(spec), stamps: Stamps::new(spec.tx_depth), poster }
     }
 
-    /// Posts whole lists while they fit, `most` of them at most (one at least), all with one stamp; 0 or an errno.
+    /// Posts whole lists while they fit, `most` of them at most (one at least), all with one stamp, and adds their signals to
+    /// `owed`; 0 or an errno.
     #[inline(always)]
-    pub fn post_burst(&mut self, tick: u64, most: u64) -> i32 {
+    pub fn post_burst(&mut self, tick: u64, most: u64, owed: &mut u64) -> i32 {
         let mut left = most;
         let mut signals = 0;
         loop {
@@ -39,15 +40,17 @@ impl<P: Poster> Lane<P> {
         }
         if signals > 0 {
             self.stamps.push(tick, signals);
+            *owed += signals;
         }
         0
     }
 
-    /// Posts what is left of the budget, a list at most; 0 or an errno.
+    /// Posts what is left of the budget, a list at most, and adds its signals to `owed`; 0 or an errno.
     #[cold]
     #[inline(never)]
-    pub fn post_last(&mut self, tick: u64) -> i32 {
+    pub fn post_last(&mut self, tick: u64, owed: &mut u64) -> i32 {
         let (length, signals) = self.window.take_last();
+        *owed += signals.count;
         self.stamps.push(tick, signals.count);
         self.poster.post_last(length, signals)
     }

@@ -43,6 +43,8 @@ pub struct Pump<P, R> {
     pub idle: Idle,
     /// Work requests completed.
     pub completed: u64,
+    /// Completions to come; without any there is nothing to poll for.
+    pub owed: u64,
     /// Lists a burst.
     pub burst: u64,
     /// Whether the reading after a poll stamps the next burst.
@@ -73,21 +75,26 @@ impl<P: Poster, R: Reaper> Pump<P, R> {
         // A schedule starts with nothing outstanding: when everything posted so far will be complete.
         let mut all_complete = self.completed;
         loop {
+            let mut posted = false;
             if S::SCHEDULED {
                 let now = clock.now();
+                if self.completed == all_complete {
+                    // Between two messages of a slow schedule nothing is awaited, so nothing is late.
+                    last_progress = now;
+                }
                 all_complete += self.post_due(now, goal, pace, watch)?;
                 let all_posted = pace.due() >= goal.tick || self.completed >= goal.completed;
                 if all_posted && self.completed == all_complete {
                     return Ok(now.max(last_progress));
                 }
             } else {
-                self.post_room(clock, &mut fresh, last_progress, watch)?;
+                posted = self.post_room(clock, &mut fresh, last_progress, watch)?;
             }
             let received = inbox.turn();
             if received < 0 {
                 return Err(inbox.trouble(watch));
             }
-            let polled = self.reaper.poll();
+            let polled = if self.owed > 0 { self.reaper.poll() } else { 0 };
             if polled > 0 {
                 let now = clock.now();
                 self.take(polled as usize, now, kept, watch)?;
@@ -108,16 +115,13 @@ impl<P: Poster, R: Reaper> Pump<P, R> {
                 self.idle.busy();
                 last_progress = clock.now();
                 fresh = false;
-            } else {
-                // Between two messages of a slow schedule nothing is awaited, so nothing is late.
-                let awaited = !S::SCHEDULED || self.completed < all_complete;
-                let since = if awaited { last_progress } else { u64::MAX };
-                self.idle.empty(clock, since, watch, "completion")?;
+            } else if !posted {
+                self.idle.empty(clock, last_progress, watch, "completion")?;
             }
         }
     }
 
-    /// Closed loop: a burst on every QP that has room.
+    /// Closed loop: a burst on every QP that has room; returns whether there was one.
     #[inline(always)]
     fn post_room(
         &mut self,
@@ -125,25 +129,27 @@ impl<P: Poster, R: Reaper> Pump<P, R> {
         fresh: &mut bool,
         last_progress: u64,
         watch: &Watch<'_>,
-    ) -> Result<(), Halt> {
+    ) -> Result<bool, Halt> {
+        let mut posted = false;
         for lane in &mut self.lanes {
             if lane.window.has_room() {
+                posted = true;
                 // A burst without a signaled work request needs no stamp.
                 let stamped = *fresh || !lane.window.signals_within(self.burst);
                 let tick = if stamped { last_progress } else { clock.now() };
                 *fresh = false;
-                let errno = lane.post_burst(tick, self.burst);
+                let errno = lane.post_burst(tick, self.burst, &mut self.owed);
                 if errno != 0 {
                     return Err(trouble::post(errno, watch));
                 }
             } else if lane.window.has_last() {
-                let errno = lane.post_last(clock.now());
+                let errno = lane.post_last(clock.now(), &mut self.owed);
                 if errno != 0 {
                     return Err(trouble::post(errno, watch));
                 }
             }
         }
-        Ok(())
+        Ok(posted)
     }
 
     /// Schedule: every message that is due, each on the next QP that has room; returns how many were posted.
@@ -162,7 +168,7 @@ impl<P: Poster, R: Reaper> Pump<P, R> {
                 return Ok(posted);
             };
             let due = pace.due();
-            let errno = self.lanes[lane].post_burst(due, 1);
+            let errno = self.lanes[lane].post_burst(due, 1, &mut self.owed);
             if errno != 0 {
                 return Err(trouble::post(errno, watch));
             }
@@ -207,6 +213,7 @@ impl<P: Poster, R: Reaper> Pump<P, R> {
                 return Err(trouble::completion(self.reaper.completion(first), watch));
             };
             self.completed += lane.window.credit(count);
+            self.owed -= count;
             let reaper = &self.reaper;
             let mut next = first;
             lane.stamps.take(count, |tick, signals| {
