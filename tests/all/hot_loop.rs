@@ -1,5 +1,5 @@
-//! What the hot loops are made of, read from the machine code of the program: every instruction that a loop can reach
-//! without leaving it for a cold function.
+//! What the bandwidth loops are made of, read from the machine code of the program: every instruction that a loop can reach
+//! without leaving it for a cold function. The loops of the latency test are not read.
 //!
 //! Allowed are calls through a pointer (the verbs themselves) and one named system interface (the vDSO's clock, in the
 //! loops for machines whose TSC can't be trusted). Divisions, locks, system calls, allocations and formatting are not.
