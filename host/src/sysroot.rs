@@ -20,6 +20,12 @@ impl Sysroot {
         Sysroot(root.into())
     }
 
+    /// Whether it is the host we run on: what has no file (a request to a driver, a held descriptor) can be asked of the
+    /// kernel, where a tree has a recording of it or nothing.
+    pub fn is_live(&self) -> bool {
+        self.0 == Path::new("/")
+    }
+
     /// Where `path`, written as on the host (`/sys/...`), lies for us.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();

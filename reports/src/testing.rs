@@ -11,8 +11,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use schema::{
     BitsPerSec, Bytes, Campaign, CampaignRun, CampaignState, Design, EncodedHistogram, Fabric, Gate,
-    HostFacts, LatencyKind, LatencySummary, Nanos, Op, Outcome, Point, Purpose, Role, RunRecord, RunSpec,
-    SCHEMA_VERSION, Side, SideRecord, Stage, Test, Transport, Variant, Workload,
+    Grouping, HostFacts, LatencyKind, LatencySummary, Nanos, Op, Outcome, Point, Purpose, Role, RunRecord,
+    RunSpec, SCHEMA_VERSION, Side, SideRecord, SidesTuning, Stage, Test, Transport, Variant, Workload,
     histogram::new_latency_histogram,
     record::{
         ClockRecord, Counts, DataCheck, DeviceRecord, Granted, Interval, NicTime, NoiseFloor, PaceReport,
@@ -83,7 +83,12 @@ impl Sample {
             runs: self.runs(&specs),
             workloads: vec![Workload { name: "write".into(), specs }],
             variants,
-            design: Design { blocks: self.blocks, seed: self.seed, cooldown_ns: Nanos(0) },
+            design: Design {
+                blocks: self.blocks,
+                seed: self.seed,
+                cooldown_ns: Nanos(0),
+                grouping: Grouping::PerRun,
+            },
             gates: self.gates.clone(),
         }
     }
@@ -93,6 +98,7 @@ impl Sample {
             name: name.into(),
             role,
             settings: BTreeMap::from([("tx_depth".into(), self.spec(name).tx_depth.to_string())]),
+            tuning: SidesTuning::default(),
         };
         let candidates = self.candidates.iter().map(|(name, _)| variant(name, Role::Candidate));
         std::iter::once(variant("base", Role::Baseline)).chain(candidates).collect()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{metric::Gate, record::RunRecord, spec::RunSpec, units::Nanos};
+use crate::{metric::Gate, record::RunRecord, spec::RunSpec, tuning::SidesTuning, units::Nanos};
 
 /// What a variant is in the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +37,18 @@ pub enum CampaignState {
     Finished,
 }
 
+/// What is done once and holds for several runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Grouping {
+    /// Hosts are tuned for one run and turned back after it: the runs of a block are shuffled freely.
+    #[default]
+    PerRun,
+    /// Hosts are tuned once a block and variant, because turning a knob disturbs the link or takes long: the runs of one
+    /// variant stand together in the block, and the order of the variants is shuffled.
+    PerBlock,
+}
+
 /// One way to run the workloads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Variant {
@@ -46,6 +58,9 @@ pub struct Variant {
     pub role: Role,
     /// What it sets, as written in the scenario: `tx_depth` -> `128`.
     pub settings: BTreeMap<String, String>,
+    /// What it turns on the hosts.
+    #[serde(default)]
+    pub tuning: SidesTuning,
 }
 
 /// One thing that is measured under every variant.
@@ -66,6 +81,9 @@ pub struct Design {
     pub seed: u64,
     /// Pause between two runs.
     pub cooldown_ns: Nanos,
+    /// What the runs of a block share.
+    #[serde(default)]
+    pub grouping: Grouping,
 }
 
 /// One run of a campaign.

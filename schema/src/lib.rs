@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 pub mod campaign;
+pub mod evidence;
+pub mod finding;
 pub mod histogram;
 pub mod host;
 pub mod metric;
@@ -13,9 +15,14 @@ pub mod outcome;
 pub mod record;
 pub mod soft;
 pub mod spec;
+pub mod tuning;
 pub mod units;
 
-pub use campaign::{Campaign, CampaignRun, CampaignState, Design, Purpose, Role, Variant, Workload};
+pub use campaign::{
+    Campaign, CampaignRun, CampaignState, Design, Grouping, Purpose, Role, Variant, Workload,
+};
+pub use evidence::{CounterDelta, HostEvidence, Judgement, Level, Unit, VectorEvidence};
+pub use finding::{Audit, Finding, Matters, Reading, Severity};
 pub use histogram::{EncodedHistogram, LatencyKind, LatencySummary};
 pub use host::HostFacts;
 pub use metric::{Direction, Gate, Metric};
@@ -26,6 +33,7 @@ pub use spec::{
     Arrivals, Compat, ConnectBy, CpuChoice, NodeChoice, Op, Pace, Pages, PostApi, Rate, RunSpec, SideSpec,
     Stop, Test, Transport, Wait,
 };
+pub use tuning::{Class, Knob, KnobRecord, KnobSetting, KnobState, SidesTuning, Tuning};
 pub use units::{BitsPerSec, Bytes, Nanos, UnitError};
 
 /// Version of every JSON document and wire message this build reads and writes.

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub enum Stage {
     /// Checking the spec against the host and the device, before anything is created.
     Preflight,
+    /// Turning the knobs of the hosts, or proving that none is turned.
+    Tune,
     /// Starting processes.
     Launch,
     /// The TCP exchange: reaching the peer, versions, token.
@@ -74,6 +76,7 @@ impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Stage::Preflight => "preflight",
+            Stage::Tune => "tune",
             Stage::Launch => "launch",
             Stage::Handshake => "handshake",
             Stage::Setup => "setup",

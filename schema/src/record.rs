@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     SCHEMA_VERSION,
+    evidence::{HostEvidence, Judgement},
     histogram::{EncodedHistogram, LatencySummary},
     host::HostFacts,
     outcome::{Outcome, Side},
@@ -407,9 +408,23 @@ pub struct RunRecord {
     /// How long it took to begin; null if it did not come that far, and in records of earlier releases.
     #[serde(default)]
     pub start_up: Option<StartUp>,
+    /// What the hosts did around it, one per side that had an agent; empty in records of earlier releases.
+    #[serde(default)]
+    pub evidence: Vec<HostEvidence>,
+    /// What the evidence says.
+    #[serde(default)]
+    pub judgements: Vec<Judgement>,
+    /// Why its numbers are not used although it completed; empty for a valid run.
+    #[serde(default)]
+    pub invalid: Vec<String>,
 }
 
 impl RunRecord {
+    /// Whether its numbers may be used: it completed, and no evidence speaks against it.
+    pub fn is_valid(&self) -> bool {
+        self.outcome.is_completed() && self.invalid.is_empty()
+    }
+
     /// A record with nothing measured yet.
     pub fn start(spec: RunSpec, fabric: Fabric, started_at_unix_ms: u64, outcome: Outcome) -> Self {
         let fabric_label = match fabric {
@@ -433,6 +448,9 @@ impl RunRecord {
             responder: None,
             points: Vec::new(),
             start_up: None,
+            evidence: Vec::new(),
+            judgements: Vec::new(),
+            invalid: Vec::new(),
         }
     }
 }

@@ -7,7 +7,7 @@ mod order;
 mod resolve;
 mod show;
 
-use schema::{Bytes, Design, Gate, Purpose, Role, RunSpec, Test, Variant, Workload};
+use schema::{Bytes, Design, Gate, Grouping, Purpose, Role, RunSpec, Test, Variant, Workload};
 
 use crate::scenario::{Hosts, Scenario, ScenarioError};
 
@@ -56,7 +56,12 @@ pub struct PlannedRun {
 pub fn plan(scenario: &Scenario, drawn_seed: u64) -> Result<Plan, ScenarioError> {
     let resolved = resolve::resolve(scenario)?;
     let seed = scenario.design.seed.unwrap_or(drawn_seed);
-    let design = Design { blocks: scenario.design.blocks, seed, cooldown_ns: scenario.design.cooldown_ns };
+    let design = Design {
+        blocks: scenario.design.blocks,
+        seed,
+        cooldown_ns: scenario.design.cooldown_ns,
+        grouping: Grouping::PerRun,
+    };
     let runs = order::order(&resolved.workloads, &resolved.variants, &design, scenario.design.order);
     Ok(Plan {
         scenario: scenario.name.clone(),

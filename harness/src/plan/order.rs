@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
     use proptest::prelude::*;
-    use schema::Nanos;
+    use schema::{Grouping, Nanos, SidesTuning};
 
     fn variants(candidates: usize) -> Vec<Variant> {
         (0..=candidates)
@@ -85,6 +85,7 @@ mod tests {
                 name: format!("v{n}"),
                 role: if n == 0 { Role::Baseline } else { Role::Candidate },
                 settings: BTreeMap::new(),
+                tuning: SidesTuning::default(),
             })
             .collect()
     }
@@ -92,7 +93,7 @@ mod tests {
     fn laid_out(workloads: usize, candidates: usize, blocks: u32, seed: u64) -> Vec<PlannedRun> {
         let workloads: Vec<Workload> =
             (0..workloads).map(|n| Workload { name: format!("w{n}"), specs: BTreeMap::new() }).collect();
-        let design = Design { blocks, seed, cooldown_ns: Nanos(0) };
+        let design = Design { blocks, seed, cooldown_ns: Nanos(0), grouping: Grouping::PerRun };
         order(&workloads, &variants(candidates), &design, Order::Randomized)
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use schema::{Gate, Role, RunSpec, Variant, Workload, spec::SpecFault};
+use schema::{Gate, Role, RunSpec, SidesTuning, Variant, Workload, spec::SpecFault};
 
 use crate::scenario::{
     Assignment, Fault, Scenario, ScenarioError, Span, WrittenGate, WrittenVariant, WrittenWorkload,
@@ -42,6 +42,7 @@ fn resolve_variants(scenario: &Scenario) -> Vec<Variant> {
             name: variant.name.value.clone(),
             role: if variant.is_baseline() { Role::Baseline } else { Role::Candidate },
             settings: variant.sets.iter().map(|set| (set.key.clone(), set.value.value.to_string())).collect(),
+            tuning: SidesTuning::default(),
         })
         .collect();
     variants.sort_by_key(|variant| variant.role != Role::Baseline);

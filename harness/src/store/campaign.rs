@@ -165,7 +165,7 @@ fn begin(connection: &mut Connection, new: &NewCampaign<'_>) -> Result<i64, RowE
     let transaction = connection.transaction()?;
     transaction.execute(
         "INSERT INTO campaign (schema_version, scenario, question, scenario_toml, started_at_unix_ms, blocks, seed,
-             cooldown_ns, variants, workloads, gates) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+             cooldown_ns, variants, workloads, gates, grouping) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         params![
             SCHEMA_VERSION,
             plan.scenario,
@@ -178,6 +178,7 @@ fn begin(connection: &mut Connection, new: &NewCampaign<'_>) -> Result<i64, RowE
             json(&plan.variants)?,
             json(&plan.workloads)?,
             json(&plan.gates)?,
+            word(&design.grouping)?,
         ],
     )?;
     let id = transaction.last_insert_rowid();
@@ -225,7 +226,7 @@ fn load(connection: &Connection, id: i64) -> Result<Option<Campaign>, RowError> 
         return Ok(None);
     };
     let mut statement = connection.prepare(
-        "SELECT schema_version, scenario_toml, blocks, seed, cooldown_ns, variants, workloads, gates
+        "SELECT schema_version, scenario_toml, blocks, seed, cooldown_ns, variants, workloads, gates, grouping
          FROM campaign WHERE id = ?1",
     )?;
     let mut rows = statement.query([id])?;
@@ -242,7 +243,12 @@ fn load(connection: &Connection, id: i64) -> Result<Option<Campaign>, RowError> 
         started_at_unix_ms: head.started_at_unix_ms,
         variants: read_json(&text(5)?)?,
         workloads: read_json(&text(6)?)?,
-        design: Design { blocks: row.get(2)?, seed, cooldown_ns: Nanos(row.get::<_, i64>(4)? as u64) },
+        design: Design {
+            blocks: row.get(2)?,
+            seed,
+            cooldown_ns: Nanos(row.get::<_, i64>(4)? as u64),
+            grouping: serde_json::from_value(text(8)?.into())?,
+        },
         gates: read_json(&text(7)?)?,
         runs: load_runs(connection, id)?,
     }))

@@ -163,7 +163,10 @@ fn no_fact_lies_in_two_places() {
             .cloned()
             .collect()
     };
-    assert_eq!(keys("SELECT rest FROM run"), ["granted", "spec", "start_up"]);
+    assert_eq!(
+        keys("SELECT rest FROM run"),
+        ["evidence", "granted", "invalid", "judgements", "spec", "start_up"]
+    );
     let of_point = ["counts", "data_check", "intervals", "nic_time", "pace", "reverse"];
     assert_eq!(keys("SELECT rest FROM point"), of_point);
 }

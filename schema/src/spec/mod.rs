@@ -83,7 +83,7 @@ macro_rules! word_enum {
         }
     };
 }
-use word_enum;
+pub(crate) use word_enum;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
