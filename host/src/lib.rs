@@ -5,13 +5,19 @@
 //! which decides with what it reads here.
 #![forbid(unsafe_code)]
 
+pub mod cpufreq;
+pub mod cpuidle;
 pub mod cpuinfo;
 pub mod cpulist;
 pub mod cpuset;
 pub mod facts;
 pub mod interrupts;
+pub mod memory;
 pub mod nic;
+pub mod pcie;
 pub mod pick;
+pub mod process;
+pub mod sysctl;
 pub mod sysroot;
 pub mod topology;
 pub mod value;
@@ -23,6 +29,9 @@ pub use pick::{Choice, Situation};
 pub use sysroot::Sysroot;
 pub use topology::Topology;
 pub use value::Value;
+
+#[cfg(test)]
+mod testing_tree;
 
 /// One of the trees under `host/fixtures`.
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The root directory a host is read through, and the four ways of reading: a file, a listing, a link, a presence.
+//! The root directory a host is read through, and the ways of reading: a file, a listing, a link, a presence.
 
 use std::{
     fs, io,
@@ -41,6 +41,15 @@ impl Sysroot {
         }
     }
 
+    /// The bytes of a file, as they are.
+    pub fn read_bytes(&self, path: impl AsRef<Path>) -> Value<Vec<u8>> {
+        let path = path.as_ref();
+        match fs::read(self.path(path)) {
+            Ok(bytes) => Value::Known(bytes),
+            Err(error) => unknown("reading", path, &error),
+        }
+    }
+
     /// The names in a directory, sorted (numbers by value, so that `cpu2` comes before `cpu10`).
     pub fn list(&self, path: impl AsRef<Path>) -> Value<Vec<String>> {
         let path = path.as_ref();
@@ -63,6 +72,21 @@ impl Sysroot {
                 None => Value::Unreadable(format!("{} points to {}", path.display(), target.display())),
             },
             Err(error) => unknown("reading the link", path, &error),
+        }
+    }
+
+    /// Where a path leads once every link in it is followed, written as on the host. A link that leads out of the root is
+    /// unreadable.
+    pub fn resolve(&self, path: impl AsRef<Path>) -> Value<String> {
+        let path = path.as_ref();
+        let resolved =
+            fs::canonicalize(&self.0).and_then(|root| Ok((root, fs::canonicalize(self.path(path))?)));
+        match resolved {
+            Ok((root, target)) => match target.strip_prefix(&root) {
+                Ok(inside) => Value::Known(format!("/{}", inside.display())),
+                Err(_) => Value::Unreadable(format!("{} leads out of the tree", path.display())),
+            },
+            Err(error) => unknown("following", path, &error),
         }
     }
 
@@ -125,5 +149,17 @@ mod tests {
             .expect("ln");
         assert_eq!(root.link_name("/device"), Value::Known("0000:c1:00.0".into()));
         assert_eq!(root.link_name("/other"), Value::Absent);
+    }
+
+    #[test]
+    fn a_path_is_followed_inside_the_root_and_no_further() {
+        let (dir, root) = host();
+        fs::create_dir_all(dir.path().join("sys/devices/a")).expect("mkdir");
+        fs::create_dir_all(dir.path().join("sys/class")).expect("mkdir");
+        std::os::unix::fs::symlink("../devices/a", dir.path().join("sys/class/a")).expect("ln");
+        std::os::unix::fs::symlink("/proc", dir.path().join("sys/class/out")).expect("ln");
+        assert_eq!(root.resolve("/sys/class/a"), Value::Known("/sys/devices/a".into()));
+        assert_eq!(root.resolve("/sys/class/b"), Value::Absent);
+        assert!(matches!(root.resolve("/sys/class/out"), Value::Unreadable(_)));
     }
 }

@@ -141,17 +141,22 @@ fn read_node(sysroot: &Sysroot, id: u32) -> Node {
 
 /// `MemTotal` of /proc/meminfo or of a node's meminfo, in bytes.
 pub(crate) fn mem_total_bytes(meminfo: &str) -> Result<u64, String> {
-    let line = meminfo
-        .lines()
-        .find_map(|line| line.split_once("MemTotal:"))
-        .ok_or_else(|| "meminfo has no MemTotal line".to_owned())?
-        .1;
-    let kib = line.trim().strip_suffix("kB").ok_or_else(|| format!("MemTotal `{line}` is not in kB"))?;
+    meminfo_bytes(meminfo, "MemTotal")
+}
+
+/// A line of /proc/meminfo or of a node's meminfo, in bytes.
+pub(crate) fn meminfo_bytes(meminfo: &str, key: &str) -> Result<u64, String> {
+    let value = |line: &'_ str| {
+        let (before, after) = line.split_once(':')?;
+        (before.split_whitespace().last() == Some(key)).then(|| after.trim().to_owned())
+    };
+    let text = meminfo.lines().find_map(value).ok_or_else(|| format!("meminfo has no {key} line"))?;
+    let kib = text.strip_suffix("kB").ok_or_else(|| format!("{key} `{text}` is not in kB"))?;
     kib.trim()
         .parse::<u64>()
         .ok()
         .and_then(|kib| kib.checked_mul(1024))
-        .ok_or_else(|| format!("MemTotal `{line}` is not a number of kB"))
+        .ok_or_else(|| format!("{key} `{text}` is not a number of kB"))
 }
 
 fn parse_distances(text: &str) -> Result<Vec<u32>, String> {

@@ -1,0 +1,280 @@
+//! PCIe: the links from a device up to its root port, and the device control register in its configuration space.
+//!
+//! Without root the kernel shows the first 64 bytes of the configuration space, which hold the start of the list of
+//! capabilities and seldom the PCIe one; that is unreadable, not zero.
+
+use crate::{sysroot::Sysroot, value::Value};
+
+const DEVICES: &str = "/sys/bus/pci/devices";
+
+/// Offsets and ids of the PCI local bus and PCI Express base specifications, as named in linux/pci_regs.h.
+const STATUS: usize = 0x06;
+const STATUS_HAS_CAPABILITIES: u16 = 0x10;
+const CAPABILITY_LIST: usize = 0x34;
+const CAPABILITY_ID_EXPRESS: u8 = 0x10;
+const EXPRESS_DEVICE_CONTROL: usize = 0x08;
+/// More capabilities than fit between the header and byte 256 mean a loop.
+const MOST_CAPABILITIES: usize = 48;
+
+/// The device control register of a PCIe function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceControl {
+    /// Where it lies in the configuration space.
+    pub offset: usize,
+    /// Its 16 bits.
+    pub bits: u16,
+}
+
+impl DeviceControl {
+    /// Largest payload of a packet it sends, in bytes.
+    pub fn max_payload_bytes(self) -> u32 {
+        128 << (self.bits >> 5 & 7)
+    }
+
+    /// Largest read it requests, in bytes.
+    pub fn max_read_request_bytes(self) -> u32 {
+        128 << (self.bits >> 12 & 7)
+    }
+
+    /// Whether it may set the relaxed-ordering attribute.
+    pub fn relaxed_ordering(self) -> bool {
+        self.bits & 1 << 4 != 0
+    }
+
+    /// Whether it may use 8-bit tags.
+    pub fn extended_tag(self) -> bool {
+        self.bits & 1 << 8 != 0
+    }
+
+    /// The register with another size of read requests; none if the size has no encoding.
+    pub fn with_max_read_request(self, bytes: u32) -> Option<DeviceControl> {
+        let code = (0..6).find(|code| 128_u32 << code == bytes)?;
+        Some(DeviceControl { bits: self.bits & !(7 << 12) | code << 12, ..self })
+    }
+}
+
+/// Speed and width of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkState {
+    /// Megatransfers per second and lane.
+    pub mega_transfers: u32,
+    /// Lanes.
+    pub lanes: u32,
+}
+
+impl LinkState {
+    /// What it carries after line coding, in Mb/s, by the kernel's arithmetic: 8b/10b up to 5 GT/s, 128b/130b up to 32,
+    /// none above.
+    pub fn megabits_per_sec(self) -> u64 {
+        let (mega_transfers, lanes) = (u64::from(self.mega_transfers), u64::from(self.lanes));
+        let per_lane = match self.mega_transfers {
+            0..=5_000 => mega_transfers * 8 / 10,
+            5_001..=32_000 => mega_transfers * 128 / 130,
+            _ => mega_transfers,
+        };
+        per_lane * lanes
+    }
+}
+
+impl std::fmt::Display for LinkState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{} GT/s x{}", self.mega_transfers / 1000, self.mega_transfers % 1000 / 100, self.lanes)
+    }
+}
+
+/// The link of a function towards the root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The function's address.
+    pub address: String,
+    /// As it runs.
+    pub current: Value<LinkState>,
+    /// The best it can.
+    pub best: Value<LinkState>,
+}
+
+/// Where an attribute of a function lies.
+pub fn path(address: &str, attribute: &str) -> String {
+    format!("{DEVICES}/{address}/{attribute}")
+}
+
+/// The functions on the way from the device behind a folder of sysfs up to the root port, itself first; empty for a device
+/// that is not on PCI.
+pub fn upwards(sysroot: &Sysroot, folder: &str) -> Value<Vec<String>> {
+    sysroot.resolve(folder).map(|path| {
+        let mut addresses: Vec<String> =
+            path.split('/').filter(|part| is_address(part)).map(str::to_owned).collect();
+        addresses.reverse();
+        addresses
+    })
+}
+
+/// `0000:c1:00.0`; domains of virtual buses have up to eight digits.
+pub fn is_address(text: &str) -> bool {
+    let mut parts = text.split([':', '.']);
+    let mut hex = |digits: std::ops::RangeInclusive<usize>| {
+        parts.next().is_some_and(|part| {
+            digits.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
+    };
+    let shaped = hex(4..=8) && hex(2..=2) && hex(2..=2) && hex(1..=1);
+    shaped && parts.next().is_none() && text.matches(':').count() == 2
+}
+
+/// The link of a function whose folder is given.
+pub fn link(sysroot: &Sysroot, folder: &str, address: &str) -> Link {
+    let state = |which: &str| {
+        let speed = sysroot.read(format!("{folder}/{which}_link_speed")).parse(|text| parse_speed(&text));
+        let lanes = sysroot.read(format!("{folder}/{which}_link_width")).parse(|text| parse_width(&text));
+        speed.and_then(|mega_transfers| lanes.map(|lanes| LinkState { mega_transfers, lanes }))
+    };
+    Link { address: address.to_owned(), current: state("current"), best: state("max") }
+}
+
+/// The device control register of a function, from its configuration space.
+pub fn device_control(sysroot: &Sysroot, config: &str) -> Value<DeviceControl> {
+    sysroot
+        .read_bytes(config)
+        .parse(|bytes| parse_device_control(&bytes).map_err(|why| format!("{config}: {why}")))
+}
+
+/// Walks the list of capabilities; its offsets are nowhere fixed.
+fn parse_device_control(config: &[u8]) -> Result<DeviceControl, String> {
+    let byte = |at: usize| config.get(at).copied();
+    let word = |at: usize| Some(u16::from_le_bytes([byte(at)?, byte(at + 1)?]));
+    let short = || match config.len() {
+        0..=64 => "64 bytes of it can be read; the rest takes root".to_owned(),
+        bytes => format!("it ends after {bytes} bytes, within a capability"),
+    };
+    if !config.is_empty() && config.iter().take(64).all(|&byte| byte == 0xff) {
+        return Err("all ones: the device does not answer".into());
+    }
+    if word(STATUS).ok_or_else(short)? & STATUS_HAS_CAPABILITIES == 0 {
+        return Err("it has no list of capabilities".into());
+    }
+    let mut at = usize::from(byte(CAPABILITY_LIST).ok_or_else(short)? & !3);
+    for _ in 0..MOST_CAPABILITIES {
+        if at == 0 {
+            return Err("no PCI Express capability".into());
+        }
+        if byte(at).ok_or_else(short)? == CAPABILITY_ID_EXPRESS {
+            let offset = at + EXPRESS_DEVICE_CONTROL;
+            return Ok(DeviceControl { offset, bits: word(offset).ok_or_else(short)? });
+        }
+        at = usize::from(byte(at + 1).ok_or_else(short)? & !3);
+    }
+    Err("its list of capabilities is a loop".into())
+}
+
+/// `16.0 GT/s PCIe`, `8 GT/s`, `2.5 GT/s`.
+fn parse_speed(text: &str) -> Result<u32, String> {
+    let number = text.split_whitespace().next().filter(|_| text.contains("GT/s"));
+    let giga: Option<f64> = number.and_then(|number| number.parse().ok());
+    match giga {
+        Some(giga) if (0.1..1000.0).contains(&giga) => Ok((giga * 1000.0).round() as u32),
+        _ => Err(format!("link speed `{text}` is not in GT/s")),
+    }
+}
+
+fn parse_width(text: &str) -> Result<u32, String> {
+    match text.trim_start_matches('x').parse() {
+        Ok(lanes @ 1..=32) => Ok(lanes),
+        _ => Err(format!("link width `{text}` is no number of lanes")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{fixture, testing_tree::tree};
+
+    /// A configuration space whose list goes MSI-X at 0x9c, then PCIe at 0x60, with this device control.
+    fn config(control: u16) -> Vec<u8> {
+        let mut bytes = vec![0; 256];
+        bytes[STATUS] = 0x10;
+        bytes[CAPABILITY_LIST] = 0x9c;
+        (bytes[0x9c], bytes[0x9d]) = (0x11, 0x60);
+        bytes[0x60] = CAPABILITY_ID_EXPRESS;
+        bytes[0x68..0x6a].copy_from_slice(&control.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn the_register_is_found_by_walking_the_list() {
+        // MaxReadReq 4096, MaxPayload 256, RlxdOrd+.
+        let control = parse_device_control(&config(0x5030)).expect("a register");
+        assert_eq!((control.max_read_request_bytes(), control.max_payload_bytes()), (4096, 256));
+        assert_eq!((control.relaxed_ordering(), control.extended_tag(), control.offset), (true, false, 0x68));
+        let smaller = control.with_max_read_request(512).expect("512 has a code");
+        assert_eq!((smaller.bits, smaller.max_payload_bytes()), (0x2030, 256));
+        assert_eq!(control.with_max_read_request(500), None);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_said() {
+        let fault = |bytes: &[u8]| parse_device_control(bytes).expect_err("no register");
+        assert!(fault(&config(0)[..64]).contains("root"));
+        assert!(fault(&[0xff; 256]).contains("does not answer"));
+        assert!(fault(&[0; 256]).contains("no list"));
+        let mut looped = config(0);
+        looped[0x9d] = 0x9c;
+        assert!(fault(&looped).contains("loop"));
+    }
+
+    #[test]
+    fn speeds_in_every_spelling() {
+        for (text, mega_transfers) in [
+            ("16.0 GT/s PCIe", 16_000),
+            ("8 GT/s", 8_000),
+            ("2.5 GT/s PCIe", 2_500),
+            ("64.0 GT/s PCIe", 64_000),
+        ] {
+            assert_eq!(parse_speed(text), Ok(mega_transfers));
+        }
+        assert!(parse_speed("Unknown").is_err() && parse_width("0").is_err() && parse_width("255").is_err());
+        assert_eq!((parse_width("16"), parse_width("x8")), (Ok(16), Ok(8)));
+    }
+
+    #[test]
+    fn a_link_carries_what_the_kernel_says() {
+        let rate = |mega_transfers, lanes| LinkState { mega_transfers, lanes }.megabits_per_sec();
+        assert_eq!(rate(8_000, 8), 63_008, "63.008 Gb/s, as the kernel's log has it");
+        assert_eq!(rate(8_000, 16), 126_016);
+        assert_eq!(rate(16_000, 16), 252_048);
+        assert_eq!(rate(32_000, 16), 504_112);
+        assert_eq!(rate(2_500, 1), 2_000);
+        assert_eq!(LinkState { mega_transfers: 2_500, lanes: 1 }.to_string(), "2.5 GT/s x1");
+    }
+
+    #[test]
+    fn the_way_up_ends_at_the_root_port() {
+        let host = fixture("two-socket-mlx5");
+        let way = upwards(&host, "/sys/class/infiniband/mlx5_0/device").known().expect("a way");
+        assert_eq!(way, ["0000:c1:00.0", "0000:c0:01.1"]);
+        assert!(is_address("10000:e1:00.0") && !is_address("pci0000:c0") && !is_address("0000:c1:00"));
+    }
+
+    #[test]
+    fn a_link_of_unknown_speed_is_unreadable() {
+        let (_dir, host) = tree(&[("/d/current_link_speed", "Unknown\n"), ("/d/current_link_width", "0\n")]);
+        let link = link(&host, "/d", "0000:00:02.0");
+        assert!(matches!(link.current, Value::Unreadable(_)));
+        assert_eq!(link.best, Value::Absent);
+    }
+
+    proptest! {
+        #[test]
+        fn no_configuration_space_panics(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            if let Ok(control) = parse_device_control(&bytes) {
+                prop_assert!(control.max_payload_bytes() >= 128 && control.max_read_request_bytes() <= 16_384);
+            }
+        }
+
+        #[test]
+        fn no_text_panics(text in ".{0,30}") {
+            let _ = (parse_speed(&text), parse_width(&text), is_address(&text));
+        }
+    }
+}
