@@ -5,14 +5,19 @@
 //! which decides with what it reads here.
 #![forbid(unsafe_code)]
 
+pub mod aer;
 pub mod cpufreq;
 pub mod cpuidle;
 pub mod cpuinfo;
 pub mod cpulist;
+pub mod cpumask;
 pub mod cpuset;
 pub mod facts;
+pub mod gid;
 pub mod interrupts;
+pub mod kernel_log;
 pub mod memory;
+pub mod netdev;
 pub mod nic;
 pub mod pcie;
 pub mod pick;

@@ -158,8 +158,8 @@ impl<'h> Nic<'h> {
         })
     }
 
-    /// The bus device, or the one under the network device a software device is built on.
-    fn bus_folder(&self) -> String {
+    /// Folder of the bus device, or of the one under the network device a software device is built on.
+    pub fn bus_folder(&self) -> String {
         match self.parent() {
             Value::Known(netdev) => format!("/sys/class/net/{netdev}/device"),
             _ => format!("{}/device", self.folder),

@@ -5,8 +5,6 @@
 
 use crate::{sysroot::Sysroot, value::Value};
 
-const DEVICES: &str = "/sys/bus/pci/devices";
-
 /// Offsets and ids of the PCI local bus and PCI Express base specifications, as named in linux/pci_regs.h.
 const STATUS: usize = 0x06;
 const STATUS_HAS_CAPABILITIES: u16 = 0x10;
@@ -85,27 +83,35 @@ impl std::fmt::Display for LinkState {
 /// The link of a function towards the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The function's address.
-    pub address: String,
     /// As it runs.
     pub current: Value<LinkState>,
     /// The best it can.
     pub best: Value<LinkState>,
 }
 
-/// Where an attribute of a function lies.
-pub fn path(address: &str, attribute: &str) -> String {
-    format!("{DEVICES}/{address}/{attribute}")
+/// A PCI function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Function {
+    /// Its address, for example `0000:c1:00.0`.
+    pub address: String,
+    /// Its folder of sysfs, written as on the host.
+    pub folder: String,
 }
 
 /// The functions on the way from the device behind a folder of sysfs up to the root port, itself first; empty for a device
 /// that is not on PCI.
-pub fn upwards(sysroot: &Sysroot, folder: &str) -> Value<Vec<String>> {
+pub fn upwards(sysroot: &Sysroot, folder: &str) -> Value<Vec<Function>> {
     sysroot.resolve(folder).map(|path| {
-        let mut addresses: Vec<String> =
-            path.split('/').filter(|part| is_address(part)).map(str::to_owned).collect();
-        addresses.reverse();
-        addresses
+        let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
+        let mut functions: Vec<Function> = ends
+            .filter_map(|end| {
+                let address = path[..end].rsplit('/').next()?;
+                is_address(address)
+                    .then(|| Function { address: address.to_owned(), folder: path[..end].to_owned() })
+            })
+            .collect();
+        functions.reverse();
+        functions
     })
 }
 
@@ -121,14 +127,14 @@ pub fn is_address(text: &str) -> bool {
     shaped && parts.next().is_none() && text.matches(':').count() == 2
 }
 
-/// The link of a function whose folder is given.
-pub fn link(sysroot: &Sysroot, folder: &str, address: &str) -> Link {
+/// The link of the function with this folder.
+pub fn link(sysroot: &Sysroot, folder: &str) -> Link {
     let state = |which: &str| {
         let speed = sysroot.read(format!("{folder}/{which}_link_speed")).parse(|text| parse_speed(&text));
         let lanes = sysroot.read(format!("{folder}/{which}_link_width")).parse(|text| parse_width(&text));
         speed.and_then(|mega_transfers| lanes.map(|lanes| LinkState { mega_transfers, lanes }))
     };
-    Link { address: address.to_owned(), current: state("current"), best: state("max") }
+    Link { current: state("current"), best: state("max") }
 }
 
 /// The device control register of a function, from its configuration space.
@@ -252,14 +258,16 @@ mod tests {
     fn the_way_up_ends_at_the_root_port() {
         let host = fixture("two-socket-mlx5");
         let way = upwards(&host, "/sys/class/infiniband/mlx5_0/device").known().expect("a way");
-        assert_eq!(way, ["0000:c1:00.0", "0000:c0:01.1"]);
+        let addresses: Vec<&str> = way.iter().map(|function| function.address.as_str()).collect();
+        assert_eq!(addresses, ["0000:c1:00.0", "0000:c0:01.1"]);
+        assert_eq!(way[1].folder, "/sys/devices/pci0000:c0/0000:c0:01.1");
         assert!(is_address("10000:e1:00.0") && !is_address("pci0000:c0") && !is_address("0000:c1:00"));
     }
 
     #[test]
     fn a_link_of_unknown_speed_is_unreadable() {
         let (_dir, host) = tree(&[("/d/current_link_speed", "Unknown\n"), ("/d/current_link_width", "0\n")]);
-        let link = link(&host, "/d", "0000:00:02.0");
+        let link = link(&host, "/d");
         assert!(matches!(link.current, Value::Unreadable(_)));
         assert_eq!(link.best, Value::Absent);
     }
