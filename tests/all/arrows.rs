@@ -6,10 +6,11 @@ use cargo_metadata::{Metadata, MetadataCommand};
 use e2e::programs::repository;
 
 /// Room, and the rooms it may use.
-const ALLOWED: [(&str, &[&str]); 7] = [
+const ALLOWED: [(&str, &[&str]); 8] = [
     ("schema", &[]),
     ("libnuma-sys", &[]),
-    ("host", &["schema"]),
+    ("nic-control", &[]),
+    ("host", &["schema", "nic-control"]),
     ("reports", &["schema"]),
     ("verbs-bench", &["schema", "host", "libnuma-sys"]),
     ("rdma-harness", &["schema", "host", "reports"]),
