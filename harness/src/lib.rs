@@ -3,6 +3,7 @@
 //! Links no libibverbs and no libnuma: verbs-bench is a child process. Data flows one way, in the order of the modules.
 #![forbid(unsafe_code)]
 
+pub mod boot;
 pub mod plan;
 pub mod resume;
 pub mod run;

@@ -49,7 +49,7 @@ word_enum! {
         /// PCIe MaxReadReq of the NIC in bytes; disruptive.
         MaxReadRequest = "max_read_request",
         /// A word of the kernel's command line or of the firmware: planned as text and verified, never applied. The item is
-        /// `isolcpus`, `nohz_full`, `iommu` or `nvconfig`.
+        /// the word's name, such as `isolcpus` or `iommu`, or `nvconfig`.
         Boot = "boot",
     }
 }
