@@ -40,14 +40,34 @@ impl Interrupts {
         sysroot.read("/proc/interrupts").parse(|text| Interrupts::parse(&text))
     }
 
+    /// Reads the lines of these IRQ numbers alone: on a host of 1,024 CPUs a line is 1,024 numbers, and it has thousands.
+    pub fn read_only(sysroot: &Sysroot, irqs: &[u32]) -> Value<Interrupts> {
+        sysroot
+            .read("/proc/interrupts")
+            .parse(|text| Interrupts::parse_only(&text, |irq| irqs.contains(&irq)))
+    }
+
     /// Parses the text of the file. Lines that are no vectors are passed over; a text without a header is an error.
     pub fn parse(text: &str) -> Result<Interrupts, String> {
+        Interrupts::parse_lines(text, |_| true)
+    }
+
+    /// Parses the lines of the IRQ numbers that are wanted, and looks at no others.
+    pub fn parse_only(text: &str, wanted: impl Fn(u32) -> bool) -> Result<Interrupts, String> {
+        Interrupts::parse_lines(text, |line| {
+            let name = line.split(':').next().unwrap_or_default();
+            name.trim().parse().is_ok_and(&wanted)
+        })
+    }
+
+    fn parse_lines(text: &str, wanted: impl Fn(&str) -> bool) -> Result<Interrupts, String> {
         let mut lines = text.lines();
         let cpus = lines
             .by_ref()
             .find_map(parse_header)
             .ok_or_else(|| "/proc/interrupts has no header of CPUs".to_owned())?;
-        let vectors = lines.filter_map(|line| parse_vector(line, cpus.len())).collect();
+        let wanted = lines.filter(|line| wanted(line));
+        let vectors = wanted.filter_map(|line| parse_vector(line, cpus.len())).collect();
         Ok(Interrupts { cpus, vectors })
     }
 
@@ -218,6 +238,14 @@ mod tests {
         assert_eq!(table.by_cpu(&table.vectors[0]).collect::<Vec<_>>(), [(0, 4), (3, 9)]);
         assert_eq!(table.vector(7), Some(&table.vectors[0]));
         assert!(Interrupts::parse("no header\n").is_err());
+    }
+
+    #[test]
+    fn only_the_wanted_lines_are_parsed() {
+        let text = "   CPU0   CPU1\n 7: 4 9 IO-APIC 7-edge x\n 77: 1 2 IO-APIC 8-edge y\nLOC: 5 6 timers\n";
+        let table = Interrupts::parse_only(text, |irq| irq == 77).expect("a table");
+        assert_eq!(table.vectors.len(), 1);
+        assert_eq!(table.vector(77).map(|vector| vector.counts.as_slice()), Some(&[1, 2][..]));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aer;
+pub mod counters;
 pub mod cpufreq;
 pub mod cpuidle;
 pub mod cpuinfo;
@@ -19,6 +20,7 @@ pub mod facts;
 pub mod gid;
 pub mod interrupts;
 pub mod kernel_log;
+pub mod keyed;
 pub mod memory;
 pub mod netdev;
 pub mod nic;
@@ -26,8 +28,11 @@ pub mod pcie;
 pub mod pick;
 pub mod process;
 pub mod recorded;
+pub mod softirqs;
+pub mod softnet;
 pub mod sysctl;
 pub mod sysroot;
+pub mod throttle;
 pub mod topology;
 pub mod value;
 

@@ -133,7 +133,7 @@ impl<'h> Nic<'h> {
     /// Its interrupt vectors; absent where it has none of its own.
     pub fn vectors(&self) -> Value<Vec<NicVector>> {
         self.msi_irqs().and_then(|irqs| {
-            Interrupts::read(self.sysroot)
+            Interrupts::read_only(self.sysroot, &irqs)
                 .map(|table| irqs.into_iter().map(|irq| self.vector(&table, irq)).collect())
         })
     }

@@ -64,12 +64,32 @@ pub struct VectorEvidence {
     pub action: String,
     /// CPUs it was allowed on at the start, in the kernel's list format; null where it can't be read.
     pub allowed: Option<String>,
+    /// What the allowed CPUs became while the run lasted, each change a new entry; empty where they stayed.
+    #[serde(default)]
+    pub allowed_later: Vec<String>,
     /// CPUs it was seen to be delivered to, each change a new entry.
     pub effective_seen: Vec<String>,
     /// Interrupts by CPU: `[cpu, count]`, only CPUs that took any.
     pub fired: Vec<(u32, u64)>,
     /// Whether the allowed or the effective CPUs changed while the run lasted.
     pub moved: bool,
+}
+
+/// Frequency of a CPU while the run lasted, sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FrequencyEvidence {
+    /// The CPU.
+    pub cpu: u32,
+    /// Samples taken.
+    pub samples: u32,
+    /// The lowest of them, kHz.
+    pub lowest_khz: u64,
+    /// Their median (the lower of the middle two), kHz.
+    pub median_khz: u64,
+    /// The highest of them, kHz.
+    pub highest_khz: u64,
+    /// What the platform calls its base frequency, kHz; null where it names none.
+    pub base_khz: Option<u64>,
 }
 
 /// What one host did around one run.
@@ -89,8 +109,8 @@ pub struct HostEvidence {
     pub vectors: Vec<VectorEvidence>,
     /// Daemons that move interrupts and ran at the start or the end: `irqbalance (running)`.
     pub movers: Vec<String>,
-    /// Frequency of the polling CPUs in kHz at the start and the end: `[cpu, start, end]`; empty where there is no cpufreq.
-    pub frequency_khz: Vec<(u32, u64, u64)>,
+    /// Frequency of the CPUs that were watched; empty where there is no cpufreq, and in a run shorter than the sampling.
+    pub frequencies: Vec<FrequencyEvidence>,
     /// CPUs online at the start and at the end, in the kernel's list format.
     pub cpus_online: (Option<String>, Option<String>),
     /// What could not be read, and why.
