@@ -1,9 +1,12 @@
 //! The orchestrator: reads a scenario, plans its runs, has verbs-bench carry them out, keeps every one, and reports.
 //!
-//! Links no libibverbs and no libnuma: verbs-bench is a child process. Data flows one way, in the order of the modules.
+//! Links no libibverbs and no libnuma: verbs-bench is a child process of the agents. Data flows one way: scenario, plan, run
+//! (through the agents), store.
 #![forbid(unsafe_code)]
 
+pub mod agent;
 pub mod boot;
+pub mod interrupt;
 pub mod plan;
 pub mod resume;
 pub mod run;

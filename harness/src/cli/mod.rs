@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand. Prints and chooses; what it calls does the work.
 
+mod agent;
 mod compare;
 mod completions;
 mod export;
@@ -52,6 +53,8 @@ enum Command {
     Report(report::Report),
     /// Write the measurements of a campaign for other tools
     Export(export::Export),
+    /// Look after one side of a campaign on this host, driven over stdin and stdout (`run` starts it)
+    Agent(agent::Agent),
     /// Print a completion script for a shell
     Completions(completions::Completions),
 }
@@ -67,6 +70,7 @@ impl Cli {
             Command::Compare(compare) => compare.execute(&place),
             Command::Report(report) => report.execute(&place),
             Command::Export(export) => export.execute(&place),
+            Command::Agent(agent) => agent.execute(),
             Command::Completions(completions) => completions.execute(),
         }
     }

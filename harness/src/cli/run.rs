@@ -5,9 +5,11 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::Context as _;
 use clap::Args;
 use rdma_harness::{
+    agent::{Launcher, Pair},
+    interrupt::Interrupt,
     plan,
     resume::{self, ResumeError},
-    run::{self, Ending, Interrupt, Processes, Work},
+    run::{self, Ending, Processes, Work},
     scenario,
     store::{NewCampaign, Store},
     words,
@@ -45,7 +47,7 @@ pub(super) struct Run {
     /// With --resume: make the runs that did not complete again, too
     #[arg(long, requires = "resume")]
     retry_failed: bool,
-    /// The verbs-bench to use [default: the one beside this program, else the one in PATH]
+    /// The verbs-bench to use on this host [default: the one beside this program, else the one in PATH]
     #[arg(long, value_name = "FILE", env = "VERBS_BENCH")]
     verbs_bench: Option<PathBuf>,
 }
@@ -58,11 +60,11 @@ impl Run {
         }
         let scenario = scenario::load(&self.scenario)?;
         let plan = plan::plan(&scenario, draw_seed()?)?;
-        let verbs_bench = run::locate(self.verbs_bench.as_deref())?;
+        let agents = Pair::launch(&Launcher::from_environment(self.verbs_bench.clone()), &plan.hosts)?;
         let mut store = place.create_or_open()?;
         let _measuring = store.lock_to_measure()?;
         let id = self.campaign(&mut store, &plan)?;
-        let ending = self.carry_out(&mut store, id, Processes::new(verbs_bench, plan.hosts.clone()))?;
+        let ending = self.carry_out(&mut store, id, Processes::new(agents, plan.hosts.address))?;
         match ending {
             Ending::Finished => self.conclude(&store, id),
             Ending::Interrupted => Ok(self.stopped(&store, id)),
@@ -70,6 +72,12 @@ impl Run {
                 let what = format!("the first runs all {outcome}");
                 eprintln!(
                     "rdma-harness: {what}; the campaign was stopped, since no run can be expected to succeed"
+                );
+                Ok(self.stopped(&store, id))
+            }
+            Ending::Lost(why) => {
+                eprintln!(
+                    "rdma-harness: {why}; the campaign was stopped, since no run can be made without it"
                 );
                 Ok(self.stopped(&store, id))
             }

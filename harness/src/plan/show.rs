@@ -15,8 +15,9 @@ use crate::{
 pub fn show(plan: &Plan) -> String {
     let mut text = format!("{}\n\n", plan.question);
     let _ = writeln!(text, "scenario   {}", plan.scenario);
-    let _ = writeln!(text, "requester  {}", place(&plan.hosts.requester));
-    let _ = writeln!(text, "responder  {}, reached at {}", place(&plan.hosts.responder), plan.hosts.address);
+    let _ = writeln!(text, "requester  {}", place(&plan.hosts.requester.at));
+    let _ =
+        writeln!(text, "responder  {}, reached at {}", place(&plan.hosts.responder.at), plan.hosts.address);
     let _ = writeln!(text, "design     {}", design(plan));
     let _ = writeln!(text, "sees       {}", sees(plan));
     let _ = writeln!(text, "decides    {}", gates(plan));
@@ -30,6 +31,7 @@ fn place(place: &Place) -> String {
     match place {
         Place::Local => "on this host".into(),
         Place::Netns(name) => format!("on this host, in network namespace {name}"),
+        Place::Ssh(destination) => format!("on {destination}, through ssh"),
     }
 }
 

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use schema::{Outcome, RunRecord, Workload};
 
-use super::{Executor, Interrupt};
+use super::Executor;
 use crate::{
+    interrupt::Interrupt,
     plan::{PlannedRun, spec},
     store::{Store, StoreError},
 };
@@ -22,6 +23,8 @@ pub enum Ending {
     Interrupted,
     /// The first runs all failed for one reason.
     Hopeless(Outcome),
+    /// An agent is gone; the run it was lost in is kept as failed.
+    Lost(String),
 }
 
 /// Where a campaign stands.
@@ -85,6 +88,9 @@ pub fn carry_out(
         let Some(record) = executor.execute(spec, interrupt) else { return Ok(Ending::Interrupted) };
         store.add_run(work.campaign, run.sequence, &record)?;
         observer.ended(&progress, run, &record);
+        if let Some(why) = executor.lost() {
+            return Ok(Ending::Lost(why.to_owned()));
+        }
         if streak.is_hopeless_after(&record.outcome) {
             return Ok(Ending::Hopeless(record.outcome));
         }

@@ -4,16 +4,10 @@
 //! because then nothing can be measured.
 
 mod campaign;
-mod child;
 mod executor;
 mod failure;
-mod interrupt;
-mod locate;
-mod token;
-mod verbs_bench;
+mod processes;
 
 pub use campaign::{Ending, Observer, Progress, Work, carry_out};
 pub use executor::Executor;
-pub use interrupt::Interrupt;
-pub use locate::{LocateError, VerbsBench, locate};
-pub use verbs_bench::Processes;
+pub use processes::Processes;

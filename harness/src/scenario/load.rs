@@ -6,7 +6,7 @@ use schema::{Nanos, Op, Test};
 use toml::de::DeTable;
 
 use super::{
-    Hosts, Order, Place, Scenario, ScenarioError, WrittenDesign, WrittenGate, WrittenVariant,
+    Hosts, Order, Place, Scenario, ScenarioError, SideHost, WrittenDesign, WrittenGate, WrittenVariant,
     WrittenWorkload, check,
     fault::{Fault, FaultReport, did_you_mean},
     parameter::{Allowed, Assignment, read_assignments},
@@ -92,41 +92,58 @@ fn read_hosts(root: &Section<'_>, ground: &mut Vec<Assignment>) -> Option<Hosts>
         hosts.finish();
     }
     let address = responder.as_ref().and_then(|side| side.parsed::<IpAddr>("address"));
-    let requester_place = requester.as_ref().map_or(Some(Place::Local), read_place);
-    let responder_place = responder.as_ref().map_or(Some(Place::Local), read_place);
+    let requester_host = requester.as_ref().map_or(Some(SideHost::default()), read_side_host);
+    let responder_host = responder.as_ref().map_or(Some(SideHost::default()), read_side_host);
     for (side, allowed) in [(&requester, Allowed::Requester), (&responder, Allowed::Responder)] {
         if let Some(side) = side {
             ground.extend(read_assignments(side, allowed));
         }
     }
-    let (requester_place, responder_place) = (requester_place?, responder_place?);
-    if requester_place != responder_place && address.is_none() {
+    let (requester, responder) = (requester_host?, responder_host?);
+    if requester.at != responder.at && address.is_none() {
         root.push(
             Fault::new(
                 "hosts.responder.address",
                 hosts.map_or(0..0, |hosts| hosts.span()),
-                "is missing; two network namespaces do not share 127.0.0.1",
+                "is missing; two network namespaces, or two hosts, do not share 127.0.0.1",
             )
             .advice("give the responder's address that the requester can reach, for example \"10.0.0.2\""),
         );
     }
     let address = address.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |address| address.value);
-    Some(Hosts { requester: requester_place, responder: responder_place, address })
+    Some(Hosts { requester, responder, address })
+}
+
+fn read_side_host(side: &Section<'_>) -> Option<SideHost> {
+    let agent = side.text("agent");
+    if let Some(agent) = agent.as_ref().filter(|agent| agent.value.trim().is_empty()) {
+        side.fault("agent", agent.span.clone(), "is empty; leave it out, or name a program");
+    }
+    Some(SideHost { at: read_place(side)?, agent: agent.map(|agent| agent.value) })
 }
 
 fn read_place(side: &Section<'_>) -> Option<Place> {
     let Some(at) = side.text("at") else { return Some(Place::Local) };
     match at.value.split_once(':') {
         None if at.value == "local" => Some(Place::Local),
-        Some(("netns", name)) if !name.is_empty() && !name.contains('/') => {
+        Some(("netns", name)) if !name.is_empty() && !name.contains('/') && !name.starts_with('-') => {
             Some(Place::Netns(name.to_owned()))
         }
+        Some(("ssh", destination)) if is_destination(destination) => Some(Place::Ssh(destination.to_owned())),
         _ => {
-            let what = format!("`{}` is not a place; write \"local\" or \"netns:NAME\"", at.value);
+            let what =
+                format!("`{}` is not a place; write \"local\", \"netns:NAME\" or \"ssh:HOST\"", at.value);
             side.fault("at", at.span, what);
             None
         }
     }
+}
+
+/// `[user@]host` in the letters of names and addresses: nothing that ssh takes for an option or a shell for more than a word.
+fn is_destination(text: &str) -> bool {
+    let fine = |c: char| c.is_ascii_alphanumeric() || "-_.:@%[]".contains(c);
+    let host = text.rsplit('@').next().unwrap_or_default();
+    !text.starts_with(['-', '@']) && !host.is_empty() && !host.starts_with('-') && text.chars().all(fine)
 }
 
 fn read_design(root: &Section<'_>, ground: &mut Vec<Assignment>) -> WrittenDesign {
@@ -374,9 +391,15 @@ margin = "5%"
             ),
             (
                 "device = \"soft\"",
-                "at = \"ssh:a\"\ndevice = \"soft\"",
-                "hosts.requester.at: `ssh:a` is not a place",
+                "at = \"ssh:-oProxyCommand=x\"\ndevice = \"soft\"",
+                "hosts.requester.at: `ssh:-oProxyCommand=x` is not a place",
             ),
+            (
+                "device = \"soft\"",
+                "at = \"ssh:far\"\ndevice = \"soft\"",
+                "hosts.responder.address: is missing; two network namespaces, or two hosts",
+            ),
+            ("device = \"soft\"", "agent = \" \"\ndevice = \"soft\"", "hosts.requester.agent: is empty"),
             ("tx_depth = 128", "tx_depth = \"deep\"", "variants[1].tx_depth: `deep` must be a whole number"),
             ("tx_depth = 128", "tx_depth = -1", "variants[1].tx_depth: -1 is out of the range"),
             (

@@ -9,9 +9,9 @@ mod load;
 mod parameter;
 mod section;
 
-use std::{net::IpAddr, path::PathBuf};
+use std::{fmt, net::IpAddr, path::PathBuf};
 
-use schema::{Bytes, Metric, Nanos, Op, Test};
+use schema::{Bytes, Metric, Nanos, Op, Side, Test};
 
 pub use fault::{Fault, FaultReport, ScenarioError, Span};
 pub use load::{load, parse};
@@ -52,22 +52,53 @@ impl Scenario {
 /// Where a side runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Place {
-    /// A child process beside the harness.
+    /// A child process beside the controller.
     #[default]
     Local,
     /// A child process in a network namespace of this host.
     Netns(String),
+    /// A process on another host, started through ssh: `[user@]host`.
+    Ssh(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Local => f.write_str("local"),
+            Place::Netns(name) => write!(f, "netns:{name}"),
+            Place::Ssh(destination) => write!(f, "ssh:{destination}"),
+        }
+    }
+}
+
+/// Where a side runs, and what looks after it there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SideHost {
+    /// Where its agent is started.
+    pub at: Place,
+    /// The program that is the agent; absent is this one, and `rdma-harness` in the PATH of another host.
+    pub agent: Option<String>,
 }
 
 /// Where the two sides run and meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hosts {
     /// The side that posts.
-    pub requester: Place,
+    pub requester: SideHost,
     /// The side that is written to.
-    pub responder: Place,
+    pub responder: SideHost,
     /// Address the responder listens on and the requester connects to; it carries the exchange, not the messages.
     pub address: IpAddr,
+}
+
+impl Hosts {
+    /// Where a side runs.
+    pub fn of(&self, side: Side) -> &SideHost {
+        match side {
+            Side::Requester => &self.requester,
+            Side::Responder => &self.responder,
+        }
+    }
 }
 
 /// The order of the runs in a block.

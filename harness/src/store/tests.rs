@@ -11,7 +11,7 @@ use schema::{Campaign, CampaignState, Outcome, Side, Stage};
 use super::{NewCampaign, Store, StoreError, migrations};
 use crate::{
     plan::{Plan, PlannedRun},
-    scenario::{Hosts, Place},
+    scenario::{Hosts, SideHost},
 };
 
 fn folder() -> (tempfile::TempDir, PathBuf) {
@@ -38,7 +38,11 @@ fn plan_of(campaign: &Campaign) -> Plan {
         scenario: campaign.scenario.clone(),
         question: campaign.question.clone(),
         scenario_toml: campaign.scenario_toml.clone(),
-        hosts: Hosts { requester: Place::Local, responder: Place::Local, address: [127, 0, 0, 1].into() },
+        hosts: Hosts {
+            requester: SideHost::default(),
+            responder: SideHost::default(),
+            address: [127, 0, 0, 1].into(),
+        },
         variants: campaign.variants.clone(),
         workloads: campaign.workloads.clone(),
         design: campaign.design.clone(),

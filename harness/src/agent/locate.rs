@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use super::failure;
+use super::ended;
 
 /// The program's name.
 const NAME: &str = "verbs-bench";
@@ -81,6 +81,6 @@ fn version(program: &Path) -> Result<String, LocateError> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     }
-    let (cause, advice) = failure::explain(output.status, &String::from_utf8_lossy(&output.stderr));
+    let (cause, advice) = ended::explain(output.status, &String::from_utf8_lossy(&output.stderr));
     Err(LocateError::Broken { program: program.to_owned(), cause, advice })
 }

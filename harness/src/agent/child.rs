@@ -1,4 +1,4 @@
-//! One child process in its own process group: its output comes as events, and it never outlives its handle.
+//! One child process in its own process group: what it says is heard as it comes, and it never outlives its handle.
 //!
 //! Spawned from the thread that waits, because a child that dies with its parent dies with the parent's thread.
 
@@ -6,15 +6,12 @@ use std::{
     io::{self, BufRead as _, BufReader, Read, Write as _},
     os::unix::process::CommandExt as _,
     process::{Child as Process, ChildStdin, Command, ExitStatus, Stdio},
-    sync::mpsc::Sender,
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-use schema::Side;
-
-/// The largest output a child may give; a record is far smaller.
-const MOST_STDOUT: u64 = 256 << 20;
+/// The most of a child's output that is read, in bytes; a record is far smaller.
+pub(super) const MOST_STDOUT: u64 = 256 << 20;
 /// How much of what a child says last is kept.
 const MOST_STDERR: u64 = 64 << 10;
 /// How often a child that is about to end is looked at; the measurement is over by then.
@@ -22,16 +19,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// What a child did.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum Heard {
     /// It wrote its first line.
     FirstLine(String),
-    /// It closed its output; this is all it wrote after the first line that was an event.
-    Closed(Side, Vec<u8>),
-    /// Someone asked to stop.
-    Interrupted,
+    /// It closed its output; this is all it wrote after the first line that was heard.
+    Closed(Vec<u8>),
 }
 
-/// What is made an event of a child's output.
+/// What is heard of a child's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listen {
     /// The first line, and the end.
@@ -47,13 +42,12 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts it; events go to `events`, `input` to its standard input.
+    /// Starts it; `tell` is told what it does, `input` to its standard input.
     pub(super) fn spawn(
         mut command: Command,
-        side: Side,
         listen: Listen,
         input: Vec<u8>,
-        events: Sender<Event>,
+        tell: impl Fn(Heard) + Send + 'static,
     ) -> io::Result<Child> {
         let mut process = command
             .stdin(Stdio::piped())
@@ -64,7 +58,7 @@ impl Child {
         let stdout = process.stdout.take().expect("stdout is piped");
         let stderr = process.stderr.take().expect("stderr is piped");
         let stdin = process.stdin.take().expect("stdin is piped");
-        thread::spawn(move || read_stdout(stdout, side, listen, &events));
+        thread::spawn(move || read_stdout(stdout, listen, tell));
         let stderr = thread::spawn(move || read_tail(stderr));
         write_input(stdin, input);
         Ok(Child { process, stderr: Some(stderr) })
@@ -114,24 +108,21 @@ fn write_input(mut stdin: ChildStdin, input: Vec<u8>) {
     });
 }
 
-fn read_stdout(stdout: impl Read, side: Side, listen: Listen, events: &Sender<Event>) {
+fn read_stdout(stdout: impl Read, listen: Listen, tell: impl Fn(Heard)) {
     let mut reader = BufReader::new(stdout.take(MOST_STDOUT));
-    let send = |event| {
-        let _ = events.send(event); // no one listens any more: the run is over
-    };
     if listen == Listen::FirstLine {
         let mut line = String::new();
         if reader.read_line(&mut line).is_ok_and(|length| length > 0) {
-            send(Event::FirstLine(line));
+            tell(Heard::FirstLine(line));
         }
     }
     let mut rest = Vec::new();
     let _ = reader.read_to_end(&mut rest); // what was read until then is judged by whoever parses it
-    send(Event::Closed(side, rest));
+    tell(Heard::Closed(rest));
 }
 
 /// Reads to the end, keeping the last part.
-fn read_tail(mut stderr: impl Read) -> String {
+pub(super) fn read_tail(mut stderr: impl Read) -> String {
     let (mut tail, mut chunk) = (Vec::new(), [0u8; 4096]);
     while let Ok(length @ 1..) = stderr.read(&mut chunk) {
         tail.extend_from_slice(&chunk[..length]);
@@ -147,6 +138,11 @@ mod tests {
 
     use super::*;
 
+    fn hear() -> (impl Fn(Heard) + Send + 'static, std::sync::mpsc::Receiver<Heard>) {
+        let (sender, heard) = channel();
+        (move |what| sender.send(what).unwrap_or_default(), heard)
+    }
+
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
@@ -154,29 +150,22 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_the_end_are_events() {
-        let (events, heard) = channel();
+    fn the_first_line_and_the_end_are_heard() {
+        let (tell, heard) = hear();
         let command = shell("echo first; cat; echo oops >&2; exit 3");
-        let mut child =
-            Child::spawn(command, Side::Responder, Listen::FirstLine, b"input".to_vec(), events).unwrap();
-        assert!(matches!(heard.recv().unwrap(), Event::FirstLine(line) if line == "first\n"));
-        assert!(matches!(heard.recv().unwrap(), Event::Closed(_, rest) if rest == b"input"));
+        let mut child = Child::spawn(command, Listen::FirstLine, b"input".to_vec(), tell).unwrap();
+        assert!(matches!(heard.recv().unwrap(), Heard::FirstLine(line) if line == "first\n"));
+        assert!(matches!(heard.recv().unwrap(), Heard::Closed(rest) if rest == b"input"));
         let (status, stderr) = child.finish(Duration::from_secs(10)).unwrap();
         assert_eq!((status.code(), stderr.as_str()), (Some(3), "oops\n"));
     }
 
     #[test]
     fn a_dropped_child_takes_its_children_with_it() {
-        let (events, heard) = channel();
-        let child = Child::spawn(
-            shell("sleep 600 & echo $!; wait"),
-            Side::Requester,
-            Listen::FirstLine,
-            vec![],
-            events,
-        )
-        .unwrap();
-        let Event::FirstLine(pid) = heard.recv().unwrap() else { panic!("no line") };
+        let (tell, heard) = hear();
+        let child =
+            Child::spawn(shell("sleep 600 & echo $!; wait"), Listen::FirstLine, vec![], tell).unwrap();
+        let Heard::FirstLine(pid) = heard.recv().unwrap() else { panic!("no line") };
         let grandchild = format!("/proc/{}/cmdline", pid.trim());
         drop(child);
         let gone = || std::fs::read_to_string(&grandchild).is_ok_and(|command| command.contains("sleep"));
@@ -189,9 +178,8 @@ mod tests {
 
     #[test]
     fn a_child_that_does_not_end_is_killed() {
-        let (events, _heard) = channel();
-        let mut child =
-            Child::spawn(shell("exec sleep 600"), Side::Requester, Listen::End, vec![], events).unwrap();
+        let (tell, _heard) = hear();
+        let mut child = Child::spawn(shell("exec sleep 600"), Listen::End, vec![], tell).unwrap();
         let (status, _) = child.finish(Duration::from_millis(20)).unwrap();
         assert!(!status.success());
     }

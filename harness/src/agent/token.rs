@@ -1,5 +1,5 @@
-//! The one-time token of a run. It lies in a file without a name, which the children reach through this process and which
-//! is gone with the run or with this process, however that ends.
+//! The one-time token of a run. It travels as text from the controller to both agents; on a host it lies in a file without
+//! a name, which the child reaches through its agent and which is gone with the run or with the agent, however that ends.
 
 use std::{
     fs::{File, Permissions},
@@ -11,15 +11,28 @@ use std::{
 /// Bytes of randomness in a token.
 const TOKEN_BYTES: usize = 32;
 
-/// A token that lives as long as this value.
+/// Draws a token.
+///
+/// # Errors
+/// When the kernel gives no random bytes.
+pub fn draw() -> io::Result<String> {
+    let mut bytes = [0u8; TOKEN_BYTES];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// A token on this host, for as long as this value lives.
 pub(super) struct Token(File);
 
 impl Token {
-    /// Draws a token.
-    pub(super) fn draw() -> io::Result<Token> {
-        let mut bytes = [0u8; TOKEN_BYTES];
-        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    /// Keeps a token that came over the link.
+    pub(super) fn keep(text: &str) -> io::Result<Token> {
+        if text.len() != 2 * TOKEN_BYTES || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the token is not of 64 hexadecimal digits",
+            ));
+        }
         let mut file = tempfile::tempfile()?;
         file.set_permissions(Permissions::from_mode(0o600))?;
         file.write_all(text.as_bytes())?;
@@ -40,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_token_is_private_nameless_new_each_time_and_gone_afterwards() {
-        let (one, two) = (Token::draw().unwrap(), Token::draw().unwrap());
+        let (one, two) = (Token::keep(&draw().unwrap()).unwrap(), Token::keep(&draw().unwrap()).unwrap());
         let text = std::fs::read_to_string(one.file()).unwrap();
         assert_eq!(text.len(), 2 * TOKEN_BYTES);
         assert_eq!(text, std::fs::read_to_string(one.file()).unwrap(), "both children read it whole");
@@ -50,5 +63,12 @@ mod tests {
         let file = one.file();
         drop(one);
         assert_ne!(std::fs::read_to_string(file).ok(), Some(text));
+    }
+
+    #[test]
+    fn what_is_no_token_is_not_kept() {
+        for text in ["", "ab", &"x".repeat(64), &"a".repeat(65)] {
+            assert!(Token::keep(text).is_err(), "{text}");
+        }
     }
 }

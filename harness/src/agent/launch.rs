@@ -1,0 +1,116 @@
+//! Starts agents: beside the controller, in a network namespace, or on another host through ssh.
+
+use std::{
+    env, io,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use crate::scenario::{Place, SideHost};
+
+/// The ssh client and what it is told: never to ask for anything, and to notice a dead link within twenty seconds.
+const SSH: &str = "ssh -o BatchMode=yes -o ServerAliveInterval=5 -o ServerAliveCountMax=3";
+/// In the environment: another ssh command, its words separated by blanks.
+const SSH_VARIABLE: &str = "RDMA_HARNESS_SSH";
+/// In the environment: the program on hosts that are reached through ssh.
+const REMOTE_VARIABLE: &str = "RDMA_HARNESS_REMOTE";
+/// That program when nothing else is said: whatever the PATH there holds.
+const REMOTE: &str = "rdma-harness";
+
+/// How agents are started.
+#[derive(Debug, Clone)]
+pub struct Launcher {
+    /// The verbs-bench of agents of this host.
+    pub verbs_bench: Option<PathBuf>,
+    /// Program and first arguments that reach another host.
+    ssh: Vec<String>,
+    /// The program there.
+    remote: String,
+}
+
+impl Launcher {
+    /// As the environment says.
+    pub fn from_environment(verbs_bench: Option<PathBuf>) -> Self {
+        let said = |name, default: &str| env::var(name).unwrap_or_else(|_| default.to_owned());
+        let ssh = said(SSH_VARIABLE, SSH).split_whitespace().map(str::to_owned).collect();
+        Launcher { verbs_bench, ssh, remote: said(REMOTE_VARIABLE, REMOTE) }
+    }
+
+    /// The command that starts an agent and joins its stdin and stdout.
+    ///
+    /// # Errors
+    /// When this program can't find itself.
+    pub fn command(&self, host: &SideHost) -> io::Result<Command> {
+        let own = || match &host.agent {
+            Some(agent) => Ok(PathBuf::from(agent)),
+            None => env::current_exe(),
+        };
+        let mut command = match &host.at {
+            Place::Local => Command::new(own()?),
+            Place::Netns(name) => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", name]).arg(own()?);
+                command
+            }
+            Place::Ssh(destination) => {
+                let program = self.ssh.first().map_or("ssh", String::as_str);
+                let mut command = Command::new(program);
+                command.args(self.ssh.iter().skip(1)).args(["-T", "--", destination]);
+                let remote = host.agent.as_deref().unwrap_or(&self.remote);
+                command.arg(format!("{} agent", quoted(remote)));
+                return Ok(piped(command));
+            }
+        };
+        command.arg("agent");
+        if let Some(file) = &self.verbs_bench {
+            command.arg("--verbs-bench").arg(file);
+        }
+        Ok(piped(command))
+    }
+}
+
+fn piped(mut command: Command) -> Command {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A word that a remote shell takes as it is.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(host: &SideHost) -> Vec<String> {
+        let launcher = Launcher {
+            verbs_bench: Some("/opt/vb".into()),
+            ssh: vec!["ssh".into(), "-p".into(), "2222".into()],
+            remote: REMOTE.into(),
+        };
+        let command = launcher.command(host).unwrap();
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        words.map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_remote_agent_is_one_quoted_word_of_the_remote_shell() {
+        let host = SideHost { at: Place::Ssh("me@far".into()), agent: Some("/opt/it's here/rh".into()) };
+        assert_eq!(
+            arguments(&host),
+            ["ssh", "-p", "2222", "-T", "--", "me@far", r"'/opt/it'\''s here/rh' agent"]
+        );
+        let plain = SideHost { at: Place::Ssh("far".into()), agent: None };
+        assert_eq!(arguments(&plain).last().unwrap(), "'rdma-harness' agent");
+    }
+
+    #[test]
+    fn agents_of_this_host_are_this_program_and_use_the_named_engine() {
+        let host = SideHost { at: Place::Netns("far".into()), agent: None };
+        let words = arguments(&host);
+        assert_eq!(words[..4], ["ip", "netns", "exec", "far"]);
+        assert_eq!(words[5..], ["agent", "--verbs-bench", "/opt/vb"]);
+        assert_eq!(words[4], env::current_exe().unwrap().to_string_lossy());
+    }
+}

@@ -1,0 +1,45 @@
+//! `agent`: looks after one side of a campaign on this host. Started by `run`, here or through ssh.
+
+use std::{io, path::PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use host::Sysroot;
+use rdma_harness::{
+    agent::{self, Setup},
+    interrupt::Interrupt,
+};
+
+use crate::exit::Exit;
+
+/// Arguments of `agent`.
+#[derive(Args)]
+#[command(
+    after_help = "`rdma-harness run` starts one agent a side, and speaks with it in lines of JSON; docs/agents.md has the protocol.
+When stdin ends, or at SIGTERM, SIGINT or SIGHUP, it ends what it started and goes.
+
+Example, a rehearsal on a copy of a host's files:
+  rdma-harness agent --sysroot ./tree
+
+Exit codes: 0 the link ended, 2 wrong use, 3 what came over the link is no order."
+)]
+pub(super) struct Agent {
+    /// The verbs-bench to use [default: the one beside this program, else the one in PATH]
+    #[arg(long, value_name = "FILE", env = "VERBS_BENCH")]
+    verbs_bench: Option<PathBuf>,
+    /// Read this folder as the root of the host
+    #[arg(long, value_name = "DIR", default_value = "/", env = "RDMA_HARNESS_SYSROOT")]
+    sysroot: PathBuf,
+}
+
+impl Agent {
+    pub(super) fn execute(self) -> anyhow::Result<Exit> {
+        let setup =
+            Setup { sysroot: Sysroot::new(self.sysroot), verbs_bench: self.verbs_bench, ..Setup::live() };
+        let interrupt = Interrupt::default();
+        let raised = interrupt.clone();
+        ctrlc::set_handler(move || raised.raise()).context("listening for signals")?;
+        agent::serve(io::stdin(), io::stdout(), setup, &interrupt)?;
+        Ok(Exit::Fine)
+    }
+}

@@ -1,0 +1,399 @@
+//! One run by two verbs-bench processes, each started by the agent of its side: a responder that listens, a requester that
+//! measures and gives the record.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    os::unix::process::ExitStatusExt as _,
+    process::ExitStatus,
+    time::{Duration, Instant},
+};
+
+use schema::{Outcome, RunRecord, RunSpec, SCHEMA_VERSION, Side, spec::Stop};
+use serde::Deserialize;
+
+use super::{
+    Executor,
+    failure::{Failure, Started},
+};
+use crate::{
+    agent::{
+        Pair,
+        ended::{SAME_RELEASE, explain, last_words},
+        link::Event,
+        protocol::{End, Order, Report},
+        token,
+    },
+    interrupt::Interrupt,
+};
+
+/// How long a process may take to start to listen, or to end when it has nothing left to do.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the responder of a failed run may take to say what it saw.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// What a run may take beyond its plan before it is given up: registering and checking large buffers takes time, and
+/// verbs-bench has deadlines of its own that speak earlier and know more.
+const MARGIN: Duration = Duration::from_secs(60);
+/// The slowest that a run which ends by count is waited for.
+const SLOWEST_MESSAGE: Duration = Duration::from_millis(2);
+
+/// Makes runs with verbs-bench processes.
+pub struct Processes {
+    agents: Pair,
+    /// Where the responder listens and the requester finds it.
+    address: IpAddr,
+    /// Number of the last run that was begun.
+    run: u32,
+    /// Why no further run can be made.
+    lost: Option<String>,
+    patience: Duration,
+    margin: Duration,
+}
+
+/// What `verbs-bench serve --json` says first.
+#[derive(Deserialize)]
+struct Hello {
+    listening: SocketAddr,
+}
+
+/// What became of the two processes of one run so far.
+#[derive(Default)]
+struct Fates {
+    /// Whether a side was asked to start one.
+    started: [bool; 2],
+    /// How it ended.
+    ends: [Option<End>; 2],
+}
+
+/// Why a run gave no record.
+enum Stopped {
+    Interrupted,
+    Failed(Failure),
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Stopped::Failed(failure)
+    }
+}
+
+/// What is worth an answer while a run lasts.
+enum News {
+    /// The responder's first line.
+    Said(String),
+    /// A process ended.
+    Ended(Side, End),
+}
+
+impl Processes {
+    /// Makes runs through these agents, which meet at this address.
+    pub fn new(agents: Pair, address: IpAddr) -> Self {
+        Processes { agents, address, run: 0, lost: None, patience: PATIENCE, margin: MARGIN }
+    }
+
+    fn run(
+        &mut self,
+        spec: &RunSpec,
+        started: &Started,
+        fates: &mut Fates,
+        interrupt: &Interrupt,
+    ) -> Result<RunRecord, Stopped> {
+        let token = token::draw().map_err(|error| {
+            Failure::launch(Side::Requester, format!("drawing a token: {error}"), "check getrandom(2)")
+        })?;
+        let run = self.run;
+        let interrupted = self.agents.events();
+        let _watch = interrupt.watch(move || {
+            let _ = interrupted.send(Event::Interrupted); // the agents are gone: no one listens
+        });
+        let device = Some(&spec.responder.device).filter(|device| *device != "auto").cloned();
+        let serve = Order::Serve { run, token: token.clone(), listen: self.address, device };
+        self.start(Side::Responder, &serve, fates);
+        let hello = self.wait_for_hello(fates)?;
+        let measure = Order::Measure { run, token, peer: hello.listening, spec: Box::new(spec.clone()) };
+        self.start(Side::Requester, &measure, fates);
+        let end = self.wait_for_record(fates, started.instant + planned_time(spec) + self.margin)?;
+        let status = ExitStatus::from_raw(end.status);
+        // One that never met its requester waits for ever; one that was served has nothing left to do.
+        let responder =
+            self.last_of_responder(fates, if status.success() { self.patience } else { FAREWELL })?;
+        let record = read_record(end.stdout.as_bytes(), spec).map_err(|what| {
+            if status.success() && !end.stdout.is_empty() {
+                what
+            } else {
+                Failure::ended(Side::Requester, status, &end.stderr)
+            }
+        })?;
+        if status.code().is_none() {
+            return Err(Failure::ended(Side::Requester, status, &end.stderr).into());
+        }
+        Ok(with_responder_end(record, responder))
+    }
+
+    fn start(&self, side: Side, order: &Order, fates: &mut Fates) {
+        fates.started[side as usize] = true;
+        self.agents.order(side, order);
+    }
+
+    fn wait_for_hello(&mut self, fates: &mut Fates) -> Result<Hello, Stopped> {
+        let deadline = Instant::now() + self.patience;
+        match self.hear(fates, deadline)? {
+            Some(News::Said(line)) => serde_json::from_str(&line).map_err(|error| {
+                let said = last_words(&line);
+                let cause = format!("verbs-bench serve did not say where it listens: {error}: {said}");
+                Failure::launch(Side::Responder, cause, SAME_RELEASE).into()
+            }),
+            Some(News::Ended(side, end)) => {
+                Err(Failure::ended(side, ExitStatus::from_raw(end.status), &end.stderr).into())
+            }
+            None => {
+                let cause = format!("verbs-bench serve did not listen within {} s", self.patience.as_secs());
+                Err(Failure::launch(Side::Responder, cause, "see what keeps it: run it by hand").into())
+            }
+        }
+    }
+
+    fn wait_for_record(&mut self, fates: &mut Fates, deadline: Instant) -> Result<End, Stopped> {
+        loop {
+            match self.hear(fates, deadline)? {
+                Some(News::Ended(Side::Requester, end)) => return Ok(end),
+                // The responder ended first: the requester notices by itself and says what it means.
+                Some(News::Ended(Side::Responder, _) | News::Said(_)) => {}
+                None => {
+                    let cause = "verbs-bench gave no record in the time planned for the run and a minute more; it was killed";
+                    let advice = "was it stopped, or the machine suspended or overloaded?";
+                    return Err(Failure::launch(Side::Requester, cause, advice).into());
+                }
+            }
+        }
+    }
+
+    /// How the responder ended by itself; none if it had to be stopped.
+    fn last_of_responder(&mut self, fates: &mut Fates, patience: Duration) -> Result<Option<End>, Stopped> {
+        let deadline = Instant::now() + patience;
+        while fates.ends[Side::Responder as usize].is_none() {
+            if self.hear(fates, deadline)?.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(fates.ends[Side::Responder as usize].clone())
+    }
+
+    /// The next news of this run; none at the deadline.
+    fn hear(&mut self, fates: &mut Fates, deadline: Instant) -> Result<Option<News>, Stopped> {
+        loop {
+            let Ok(event) = self.agents.hear(deadline) else { return Ok(None) };
+            match event {
+                Event::Interrupted => return Err(Stopped::Interrupted),
+                Event::Gone(side, why) => return Err(self.lose(side, &why).into()),
+                Event::Report(_, Report::Said { run, line }) if run == self.run => {
+                    return Ok(Some(News::Said(line)));
+                }
+                Event::Report(side, Report::Ended { run, end }) if run == self.run => {
+                    fates.ends[side as usize] = Some(end.clone());
+                    return Ok(Some(News::Ended(side, end)));
+                }
+                Event::Report(side, Report::NotStarted { run, cause }) if run == self.run => {
+                    fates.started[side as usize] = false;
+                    return Err(not_started(side, &cause).into());
+                }
+                Event::Report(..) => {} // of a run that is over
+            }
+        }
+    }
+
+    /// Ends what still runs of this run, so that the next one begins with nothing left.
+    fn settle(&mut self, fates: &mut Fates) {
+        for side in [Side::Requester, Side::Responder] {
+            if fates.started[side as usize] && fates.ends[side as usize].is_none() {
+                self.agents.order(side, &Order::Stop { run: self.run });
+            }
+        }
+        let deadline = Instant::now() + self.patience.max(PATIENCE);
+        let open = |fates: &Fates| (0..2).any(|side| fates.started[side] && fates.ends[side].is_none());
+        while self.lost.is_none() && open(fates) {
+            match self.hear(fates, deadline) {
+                Ok(Some(_)) | Err(Stopped::Interrupted) => {}
+                Ok(None) => {
+                    self.lost = Some("an agent does not end the process of a run".into());
+                }
+                Err(Stopped::Failed(_)) => {}
+            }
+        }
+    }
+
+    /// Notes that an agent is gone, and with it the campaign.
+    fn lose(&mut self, side: Side, why: &str) -> Failure {
+        let name = self.agents.name(side);
+        let said = self.agents.close(side).unwrap_or_else(|| why.to_owned());
+        let cause = format!("{name} is gone: {said}");
+        self.lost = Some(cause.clone());
+        Failure::launch(side, cause, "when it can be reached again, look at `rdma-harness tune status` there")
+    }
+}
+
+impl Executor for Processes {
+    fn execute(&mut self, spec: &RunSpec, interrupt: &Interrupt) -> Option<RunRecord> {
+        let started = Started::now();
+        self.run += 1;
+        let mut fates = Fates::default();
+        let result = self.run(spec, &started, &mut fates, interrupt);
+        self.settle(&mut fates);
+        match result {
+            Ok(record) => Some(record),
+            Err(Stopped::Failed(failure)) => Some(failure.record(spec, &started)),
+            Err(Stopped::Interrupted) => None,
+        }
+    }
+
+    fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
+    }
+}
+
+fn not_started(side: Side, cause: &str) -> Failure {
+    let advice = "check that verbs-bench is there and executable";
+    Failure::launch(side, format!("starting verbs-bench: {cause}"), advice)
+}
+
+/// What the spec's phases take, generously where they end by count.
+fn planned_time(spec: &RunSpec) -> Duration {
+    let measure = match spec.stop {
+        Stop::DurationNs(duration) => Duration::from_nanos(duration.get()),
+        Stop::Iterations(count) => {
+            SLOWEST_MESSAGE.checked_mul(count.try_into().unwrap_or(u32::MAX)).unwrap_or(Duration::MAX)
+        }
+    };
+    let deadlines = Duration::from_nanos(spec.deadline_ns.get()) * 4;
+    let point = measure.saturating_add(Duration::from_nanos(spec.warmup_ns.get())).saturating_add(deadlines);
+    point.saturating_mul(spec.msg_bytes.len() as u32).min(Duration::from_secs(7 * 24 * 3_600))
+}
+
+/// Reads standard output, which must be one record of this very spec.
+fn read_record(stdout: &[u8], spec: &RunSpec) -> Result<RunRecord, Failure> {
+    let garbage = |cause: String| Failure::launch(Side::Requester, cause, SAME_RELEASE);
+    let mut json = serde_json::Deserializer::from_slice(stdout);
+    let record: RunRecord = serde_path_to_error::deserialize(&mut json)
+        .map_err(|error| garbage(format!("what verbs-bench printed is not a record: {error}")))?;
+    json.end().map_err(|error| garbage(format!("verbs-bench printed more than a record: {error}")))?;
+    if record.schema_version != SCHEMA_VERSION {
+        let found = record.schema_version;
+        return Err(garbage(format!(
+            "verbs-bench writes schema version {found}, this build reads {SCHEMA_VERSION}"
+        )));
+    }
+    if record.spec != *spec {
+        return Err(garbage("verbs-bench gave a record of another spec than it was asked".into()));
+    }
+    Ok(record)
+}
+
+/// Adds how the responder ended to the cause of a failed run, which the requester can't know.
+fn with_responder_end(mut record: RunRecord, end: Option<End>) -> RunRecord {
+    if let Outcome::Failed { cause, .. } = &mut record.outcome
+        && let Some(end) = end
+        && end.status != 0
+    {
+        let (why, _) = explain(ExitStatus::from_raw(end.status), &end.stderr);
+        cause.push_str(&format!(" (responder: {why})"));
+    }
+    record
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io, os::unix::fs::PermissionsExt as _, sync::mpsc::channel, thread};
+
+    use schema::{Nanos, Stage, Test};
+
+    use super::*;
+    use crate::{
+        agent::{Setup, link::Link, serve},
+        scenario::Place,
+    };
+
+    /// Two agents on threads of this process.
+    fn agents(setup: &Setup) -> Pair {
+        let (events, heard) = channel();
+        let links = [Side::Requester, Side::Responder].map(|side| {
+            let (setup, (input, orders), (reports, output)) =
+                (setup.clone(), io::pipe().unwrap(), io::pipe().unwrap());
+            thread::spawn(move || serve(input, output, setup, &Interrupt::default()));
+            Link::over(reports, orders, side, Place::Local, events.clone())
+        });
+        Pair::meet(links, events, heard).unwrap()
+    }
+
+    /// Runs with a shell script for verbs-bench that has little time.
+    fn run(script: &str, interrupt: &Interrupt) -> (Option<RunRecord>, RunSpec) {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("verbs-bench");
+        let asked = "[ \"$1\" = --version ] && exit 0";
+        fs::write(&program, format!("#!/bin/sh\n{asked}\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let patience = Duration::from_millis(300);
+        let agents = agents(&Setup { verbs_bench: Some(program), patience, ..Setup::live() });
+        let address = [127, 0, 0, 1].into();
+        let mut processes =
+            Processes { agents, address, run: 0, lost: None, patience, margin: Duration::ZERO };
+        let mut spec = RunSpec::new(Test::Bandwidth);
+        (spec.stop, spec.warmup_ns, spec.deadline_ns) =
+            (Stop::DurationNs(Nanos(1_000_000)), Nanos(0), Nanos(50_000_000));
+        (processes.execute(&spec, interrupt), spec)
+    }
+
+    fn cause(script: &str) -> String {
+        let record = run(script, &Interrupt::default()).0.unwrap();
+        match record.outcome {
+            Outcome::Failed { stage: Stage::Launch, cause, .. } => cause,
+            other => panic!("{other}"),
+        }
+    }
+
+    const HELLO: &str = r#"if [ $1 = serve ]; then echo '{"listening":"127.0.0.1:1"}'; exit 0; fi"#;
+
+    #[test]
+    fn a_responder_that_never_listens_is_given_up() {
+        assert!(cause("exec sleep 600").contains("did not listen within"));
+    }
+
+    #[test]
+    fn a_requester_that_never_ends_is_given_up() {
+        assert!(cause(&format!("{HELLO}\nexec sleep 600")).contains("gave no record in the time planned"));
+    }
+
+    #[test]
+    fn a_record_of_another_spec_is_refused() {
+        let mut other =
+            RunRecord::start(RunSpec::new(Test::Latency), schema::Fabric::Soft, 0, Outcome::Completed);
+        let json = serde_json::to_string(&other).unwrap();
+        assert!(cause(&format!("{HELLO}\necho '{json}'")).contains("another spec"));
+        other.schema_version = 99;
+        let json = serde_json::to_string(&other).unwrap();
+        assert!(cause(&format!("{HELLO}\necho '{json}'")).contains("schema version 99"));
+        assert!(cause(&format!("{HELLO}\necho '{json}' trailing")).contains("more than a record"));
+    }
+
+    #[test]
+    fn an_end_of_the_responder_is_added_to_the_cause_of_a_failure() {
+        let spec = RunSpec::new(Test::Bandwidth);
+        let failed = Outcome::Failed {
+            stage: Stage::Measure,
+            side: Side::Requester,
+            cause: "no progress".into(),
+            advice: String::new(),
+        };
+        let record = RunRecord::start(spec, schema::Fabric::Soft, 0, failed);
+        let killed = End { status: 9, stdout: String::new(), stderr: String::new() };
+        let with = with_responder_end(record, Some(killed));
+        assert!(
+            with.outcome.to_string().contains("no progress (responder: verbs-bench was killed by signal 9")
+        );
+    }
+
+    #[test]
+    fn an_interrupt_leaves_no_record() {
+        let interrupt = Interrupt::default();
+        interrupt.raise();
+        assert_eq!(run("exec sleep 600", &interrupt).0, None);
+    }
+}
