@@ -32,6 +32,8 @@ pub mod softirqs;
 pub mod softnet;
 pub mod sysctl;
 pub mod sysroot;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod throttle;
 pub mod topology;
 pub mod value;
@@ -48,8 +50,5 @@ pub use value::Value;
 #[cfg(test)]
 mod testing_tree;
 
-/// One of the trees under `host/fixtures`.
 #[cfg(test)]
-fn fixture(name: &str) -> Sysroot {
-    Sysroot::new(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name))
-}
+use testing::fixture;

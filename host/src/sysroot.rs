@@ -10,6 +10,9 @@ use crate::value::Value;
 /// Errnos by which sysfs says that an attribute has no value now: EINVAL, ENODEV, EOPNOTSUPP.
 const NO_VALUE_NOW: [i32; 3] = [22, 19, 95];
 
+/// Where a tree keeps the errnos of what its host had and would not give: `/.recorded/errno/sys/..` holds the number.
+pub const RECORDED_ERRNO: &str = "/.recorded/errno";
+
 /// One host: `/` for this one, a fixture tree for another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sysroot(PathBuf);
@@ -37,7 +40,7 @@ impl Sysroot {
         let path = path.as_ref();
         match fs::read(self.path(path)) {
             Ok(bytes) => Value::Known(String::from_utf8_lossy(&bytes).trim_end().to_owned()),
-            Err(error) => unknown("reading", path, &error),
+            Err(error) => self.unknown("reading", path, &error),
         }
     }
 
@@ -46,7 +49,7 @@ impl Sysroot {
         let path = path.as_ref();
         match fs::read(self.path(path)) {
             Ok(bytes) => Value::Known(bytes),
-            Err(error) => unknown("reading", path, &error),
+            Err(error) => self.unknown("reading", path, &error),
         }
     }
 
@@ -55,7 +58,7 @@ impl Sysroot {
         let path = path.as_ref();
         let entries = match fs::read_dir(self.path(path)) {
             Ok(entries) => entries,
-            Err(error) => return unknown("listing", path, &error),
+            Err(error) => return self.unknown("listing", path, &error),
         };
         let mut names: Vec<String> =
             entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -71,7 +74,7 @@ impl Sysroot {
                 Some(name) => Value::Known(name.to_string_lossy().into_owned()),
                 None => Value::Unreadable(format!("{} points to {}", path.display(), target.display())),
             },
-            Err(error) => unknown("reading the link", path, &error),
+            Err(error) => self.unknown("reading the link", path, &error),
         }
     }
 
@@ -86,13 +89,30 @@ impl Sysroot {
                 Ok(inside) => Value::Known(format!("/{}", inside.display())),
                 Err(_) => Value::Unreadable(format!("{} leads out of the tree", path.display())),
             },
-            Err(error) => unknown("following", path, &error),
+            Err(error) => self.unknown("following", path, &error),
         }
     }
 
     /// Whether something is there.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.path(path).exists()
+    }
+
+    fn unknown<T>(&self, what: &str, path: &Path, error: &io::Error) -> Value<T> {
+        match self.recorded_error(path) {
+            Some(recorded) => unknown(what, path, &recorded),
+            None => unknown(what, path, error),
+        }
+    }
+
+    /// The error that the host of a tree gave where the tree has nothing.
+    fn recorded_error(&self, path: &Path) -> Option<io::Error> {
+        if self.is_live() {
+            return None;
+        }
+        let below = self.path(RECORDED_ERRNO).join(path.strip_prefix("/").unwrap_or(path));
+        let errno = fs::read_to_string(below).ok()?;
+        errno.trim().parse().ok().map(io::Error::from_raw_os_error)
     }
 }
 
@@ -131,6 +151,19 @@ mod tests {
         assert_eq!(root.read("/sys/b"), Value::Absent);
         assert!(matches!(root.read("/sys/a"), Value::Unreadable(_)));
         assert_eq!(root.list("/sys/a"), Value::Known(vec![]));
+    }
+
+    #[test]
+    fn a_recorded_errno_reads_as_the_host_would_have_answered() {
+        let (dir, root) = host();
+        for (file, errno) in [("sys/gid", "22\n"), ("sys/config", "13\n"), ("sys/junk", "x")] {
+            let at = dir.path().join(".recorded/errno").join(file);
+            fs::create_dir_all(at.parent().expect("a folder")).expect("mkdir");
+            fs::write(at, errno).expect("write");
+        }
+        assert!(matches!(root.read("/sys/gid"), Value::NotApplicable(_)), "EINVAL");
+        assert!(matches!(root.list("/sys/config"), Value::Unreadable(_)), "EACCES");
+        assert_eq!(root.read("/sys/junk"), Value::Absent);
     }
 
     #[test]

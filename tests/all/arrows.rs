@@ -14,7 +14,7 @@ const ALLOWED: [(&str, &[&str]); 8] = [
     ("reports", &["schema"]),
     ("verbs-bench", &["schema", "host", "libnuma-sys"]),
     ("rdma-harness", &["schema", "host", "reports"]),
-    ("e2e", &["schema"]),
+    ("e2e", &["schema", "host"]),
 ];
 
 /// Crates that bring C libraries of RDMA hosts with them.
