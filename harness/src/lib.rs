@@ -12,4 +12,5 @@ pub mod resume;
 pub mod run;
 pub mod scenario;
 pub mod store;
+pub mod tuning;
 pub mod words;

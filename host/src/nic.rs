@@ -30,6 +30,17 @@ pub struct NicVector {
     pub delivered_to: Value<Vec<u32>>,
 }
 
+/// Words in the handlers of vectors that carry no traffic: asynchronous events, commands, pages, configuration, mailboxes.
+const NO_TRAFFIC: [&str; 7] = ["async", "cmd_eq", "pages_eq", "mgmt", "mgmnt", "config", "mbox"];
+
+impl NicVector {
+    /// Whether traffic can raise it: someone handles it, and not for the device's own affairs.
+    pub fn carries_data(&self) -> bool {
+        !self.actions.is_empty()
+            && self.actions.iter().all(|action| !NO_TRAFFIC.iter().any(|word| action.contains(word)))
+    }
+}
+
 /// The RDMA devices of the host; absent where the kernel has no RDMA subsystem.
 pub fn names(sysroot: &Sysroot) -> Value<Vec<String>> {
     sysroot.list(CLASS)
@@ -39,6 +50,11 @@ impl<'h> Nic<'h> {
     /// The device of this name (`mlx5_0`, `rxe0`), whether or not the host has it.
     pub fn new(sysroot: &'h Sysroot, name: &str) -> Nic<'h> {
         Nic { sysroot, folder: format!("{CLASS}/{name}") }
+    }
+
+    /// The device of a network device, for hosts where no RDMA device is named. It has no ports, firmware or state.
+    pub fn of_netdev(sysroot: &'h Sysroot, netdev: &str) -> Nic<'h> {
+        Nic { sysroot, folder: format!("/sys/class/net/{netdev}") }
     }
 
     /// Whether the host has it.
@@ -138,6 +154,17 @@ impl<'h> Nic<'h> {
         })
     }
 
+    /// Those of its vectors that traffic can raise.
+    pub fn data_vectors(&self) -> Value<Vec<NicVector>> {
+        self.vectors().map(|vectors| vectors.into_iter().filter(NicVector::carries_data).collect())
+    }
+
+    /// The folder that lists its vectors, below the bus device that stays the same while the host runs:
+    /// `/sys/devices/pci0000:c0/0000:c0:01.1/0000:c1:00.0/msi_irqs`.
+    pub fn vector_folder(&self) -> Value<String> {
+        self.sysroot.resolve(self.msi_irqs_folder())
+    }
+
     /// CPUs that take its interrupts, ascending.
     pub fn irq_cpus(&self) -> Value<Vec<u32>> {
         self.vectors().map(|vectors| {
@@ -166,12 +193,17 @@ impl<'h> Nic<'h> {
         }
     }
 
-    /// Its IRQ numbers; a virtio device has them one level up, at its PCI function.
+    /// Its IRQ numbers.
     fn msi_irqs(&self) -> Value<Vec<u32>> {
-        let bus = self.bus_folder();
-        let own = self.sysroot.list(format!("{bus}/msi_irqs"));
-        let listed = if own == Value::Absent { self.sysroot.list(format!("{bus}/../msi_irqs")) } else { own };
+        let listed = self.sysroot.list(self.msi_irqs_folder());
         listed.map(|names| names.iter().filter_map(|name| name.parse().ok()).collect())
+    }
+
+    /// A virtio device has its vectors one level up, at its PCI function.
+    fn msi_irqs_folder(&self) -> String {
+        let bus = self.bus_folder();
+        let own = format!("{bus}/msi_irqs");
+        if self.sysroot.exists(&own) { own } else { format!("{bus}/../msi_irqs") }
     }
 
     fn vector(&self, table: &Interrupts, irq: u32) -> NicVector {
@@ -227,6 +259,11 @@ mod tests {
         assert_eq!(vectors[1].counts[2], (2, 4360));
         assert!(vectors[3].actions.is_empty());
         assert_eq!(nic.irq_cpus(), Value::Known(vec![2, 3, 6, 7]));
+        let data: Vec<u32> =
+            nic.data_vectors().known().expect("vectors").iter().map(|data| data.irq).collect();
+        assert_eq!(data, [99, 109], "98 is for asynchronous events");
+        let folder = nic.vector_folder().known().expect("a folder");
+        assert_eq!(folder, "/sys/devices/pci0000:c0/0000:c0:01.1/0000:c1:00.0/msi_irqs");
     }
 
     #[test]
@@ -237,6 +274,11 @@ mod tests {
         assert!(matches!(nic.numa_node(), Value::NotApplicable(_)), "virtio has node -1");
         assert!(matches!(nic.firmware(), Value::NotApplicable(_)));
         assert_eq!(nic.irq_cpus(), Value::Known(vec![0, 1]), "those of the virtio function");
+        assert_eq!(
+            Nic::of_netdev(&host, "eth0").vector_folder(),
+            nic.vector_folder(),
+            "the network device alone names the same vectors"
+        );
     }
 
     #[test]

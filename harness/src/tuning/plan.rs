@@ -1,0 +1,164 @@
+//! What would be written to a host, with what stands there now. Reads everything, writes nothing.
+
+use host::Value;
+use schema::{Class, Knob, KnobRecord, KnobSetting, KnobState, Tuning};
+use serde::Serialize;
+
+use super::{
+    error::{Refusal, TuneError},
+    knob::{self, Unfit, Want},
+    site::Site,
+    target::{Held, Target},
+};
+
+/// One write.
+#[derive(Debug, Clone, Serialize)]
+pub struct Step {
+    /// The knob.
+    pub knob: Knob,
+    /// Its part; empty where it has one.
+    pub item: String,
+    /// What is written to.
+    pub target: String,
+    /// What it takes to turn it back.
+    pub class: Class,
+    /// What stands there.
+    pub old: String,
+    /// What is to stand there.
+    pub new: String,
+    /// The right it takes.
+    pub needs: &'static str,
+    /// More in words; empty where there is nothing to say.
+    pub note: String,
+    /// Whether it is left out, and said so, if the kernel refuses it.
+    pub optional: bool,
+    #[serde(skip)]
+    pub(super) aim: Target,
+}
+
+/// What would be done to a host.
+#[derive(Debug, Clone, Serialize)]
+pub struct Plan {
+    /// The profile it came from.
+    pub profile: Option<String>,
+    /// In the order they are made; undone in reverse.
+    pub steps: Vec<Step>,
+    /// Targets that stay as they are: so already, left out, or planned as text.
+    pub others: Vec<KnobRecord>,
+    /// Knobs that were asked for and can't be turned; with any, nothing is.
+    pub refusals: Vec<Refusal>,
+}
+
+/// Works out what a tuning means on this host. An error is a setting that is wrong on any host.
+pub fn plan(site: &Site, tuning: &Tuning) -> Result<Plan, TuneError> {
+    let mut plan =
+        Plan { profile: tuning.profile.clone(), steps: Vec::new(), others: Vec::new(), refusals: Vec::new() };
+    for setting in &tuning.knobs {
+        match knob::wants(setting, site) {
+            Ok(wants) => plan.add(site, setting, wants),
+            Err(Unfit::Host(why)) => plan.leave_out(setting, why),
+            Err(Unfit::Nothing(why)) => plan.others.push(without_target(setting, KnobState::Unchanged, why)),
+            Err(Unfit::Value(why)) => {
+                let KnobSetting { knob, item, value, .. } = setting.clone();
+                return Err(TuneError::Value { knob, item, value, why });
+            }
+        }
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    /// Takes a knob's targets, all or none.
+    fn add(&mut self, site: &Site, setting: &KnobSetting, wants: Vec<Want>) {
+        let (mut steps, mut others) = (Vec::new(), Vec::new());
+        for want in wants {
+            match step(site, setting, want) {
+                Ok(Found::Differs(step)) => steps.push(step),
+                Ok(Found::Same(record)) => others.push(record),
+                Err(why) => return self.leave_out(setting, why),
+            }
+        }
+        for step in &steps {
+            if let Some(earlier) = self.steps.iter().find(|earlier| earlier.aim == step.aim) {
+                let why = format!("{} is set by {} already", step.target, earlier.knob);
+                return self.refusals.push(Refusal { knob: setting.knob, item: setting.item.clone(), why });
+            }
+        }
+        self.steps.append(&mut steps);
+        self.others.append(&mut others);
+    }
+
+    fn leave_out(&mut self, setting: &KnobSetting, why: String) {
+        if setting.optional {
+            self.others.push(without_target(setting, KnobState::Skipped, why));
+        } else {
+            self.refusals.push(Refusal { knob: setting.knob, item: setting.item.clone(), why });
+        }
+    }
+}
+
+/// What is said of a knob that has no target here.
+fn without_target(setting: &KnobSetting, state: KnobState, note: String) -> KnobRecord {
+    let KnobSetting { knob, item, value, .. } = setting.clone();
+    let class = knob.class();
+    KnobRecord {
+        knob,
+        item,
+        target: String::new(),
+        class,
+        old: None,
+        asked: value,
+        effective: None,
+        state,
+        note,
+    }
+}
+
+enum Found {
+    Differs(Step),
+    Same(KnobRecord),
+}
+
+/// Looks at one target; the reason if it can't be turned.
+fn step(site: &Site, setting: &KnobSetting, want: Want) -> Result<Found, String> {
+    let target = want.target.operate();
+    let made = want.made_with.is_some();
+    let old = match (target.read(site, &Held::new()), want.made_with) {
+        (Value::Known(old), _) => old,
+        (_, Some(first)) => first,
+        (unknown, None) => {
+            let why = unknown.why_unknown().unwrap_or_default();
+            return Err(format!("{}: {why}", target.describe()));
+        }
+    };
+    let KnobSetting { knob, item, optional, .. } = setting.clone();
+    let class = knob.class();
+    if !made && target.same(&old, &want.new) {
+        return Ok(Found::Same(KnobRecord {
+            knob,
+            item,
+            target: target.describe(),
+            class,
+            old: Some(old.clone()),
+            asked: want.new,
+            effective: Some(old),
+            state: KnobState::Unchanged,
+            note: want.note,
+        }));
+    }
+    if !made {
+        target.probe(site)?;
+    }
+    Ok(Found::Differs(Step {
+        knob,
+        item,
+        target: target.describe(),
+        class,
+        old,
+        new: want.new,
+        needs: "root",
+        note: want.note,
+        optional,
+        aim: want.target,
+    }))
+}
