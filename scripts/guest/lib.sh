@@ -21,19 +21,40 @@ await_gids() { # DEVICE..: their GID tables are filled a moment after the device
     done
 }
 
-# rxe0 and rxe1 on the two ends of a veth pair, in the one network namespace that rxe serves.
-# An MTU of 4200 carries RDMA path MTU 4096; 1500 carries 1024.
-rxe_pair() { # [NETDEV_MTU]
-    local n
+# Two rxe devices on the two ends of a veth pair, in the one network namespace that rxe serves: rxe0 and rxe1 on 10.0.0.1
+# and 10.0.0.2, or the pair from FIRST on in another network. An MTU of 4200 carries RDMA path MTU 4096; 1500 carries 1024.
+rxe_pair() { # [NETDEV_MTU [FIRST [NETWORK]]]
+    local n first=${2:-0} network=${3:-10.0.0}
     modprobe -a veth rdma_rxe ib_uverbs rdma_ucm sch_netem sch_tbf
     allow_own_frames
-    ip link add veth0 type veth peer name veth1
+    ip link add "veth$first" type veth peer name "veth$((first + 1))"
     for n in 0 1; do
-        ip addr add "10.0.0.$((n + 1))/24" dev "veth$n"
-        ip link set "veth$n" mtu "${1:-4200}" up
+        ip addr add "$network.$((n + 1))/24" dev "veth$((first + n))"
+        ip link set "veth$((first + n))" mtu "${1:-4200}" up
     done
-    for n in 0 1; do rdma link add "rxe$n" type rxe netdev "veth$n"; done
-    await_gids rxe0 rxe1
+    for n in 0 1; do rdma link add "rxe$((first + n))" type rxe netdev "veth$((first + n))"; done
+    await_gids "rxe$first" "rxe$((first + 1))"
+}
+
+# rxe2 and rxe3, whose pair loses frames that rxe2 sends.
+rxe_lossy_pair() { # LOSS [NETDEV_MTU]
+    rxe_pair "${2:-4200}" 2 10.1.0
+    tc qdisc add dev veth2 root netem loss "$1"
+}
+
+# rxe4 on the vmxnet3 of `scripts/vm -d nic`, which has a queue and a vector per CPU.
+rxe_multi_queue() {
+    local netdev _
+    modprobe vmxnet3
+    for _ in {1..100}; do
+        netdev=$(compgen -G '/sys/bus/pci/drivers/vmxnet3/0*/net/*') && break
+        sleep 0.1
+    done
+    netdev=${netdev##*/}
+    ip addr add 10.0.2.15/24 dev "$netdev"
+    ip link set "$netdev" up
+    rdma link add rxe4 type rxe netdev "$netdev"
+    await_gids rxe4
 }
 
 # One guest of several: rxe0 on eth0, at 10.0.0.(VM_NODE + 1).

@@ -31,6 +31,7 @@ declare -A deps=(
         zstd=zstd
         depmod=kmod
         ip=iproute2
+        irqbalance=irqbalance
         numactl=numactl
         ib_write_bw=perftest
         ibv_devinfo=ibverbs-utils

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # the settings are read from the script that sources this
-# Starts one guest and waits for its end. Reads what scripts/vm settled: $image $accel $guests $cpus $memory $limit $out.
+# Starts one guest and waits for its end. Reads what scripts/vm settled: $image $accel $guests $cpus $memory $limit $out
+# $append $devices.
 
 vm_guest() { # NODE COMMAND [ARG..] -> exit code of the command, 124 or 125
     local dir=$out/guest$1 node=$1 code
@@ -50,7 +51,7 @@ vm_qemu_args() { # FOLDER NODE -> fills the caller's $args
         -object "memory-backend-ram,id=memory1,size=$half_memory" -numa "node,nodeid=1,cpus=$half-$((cpus - 1)),memdev=memory1"
         -numa "dist,src=0,dst=1,val=21"
         -kernel "$image/vmlinux" -initrd "$image/initrd"
-        -append "console=ttyS0 quiet loglevel=4 panic=-1 oops=panic mitigations=off nokaslr cryptomgr.notests random.trust_cpu=on tsc=reliable vm.limit=$limit vm.node=$2 vm.guests=$guests"
+        -append "console=ttyS0 quiet loglevel=4 panic=-1 oops=panic mitigations=off nokaslr cryptomgr.notests random.trust_cpu=on tsc=reliable vm.limit=$limit vm.node=$2 vm.guests=$guests${append:+ $append}"
         -serial "file:$1/console.log" -device "isa-debug-exit,iobase=0xf4,iosize=4"
         -device virtio-serial-pci
         -chardev "file,id=stdout,path=/dev/fd/3,append=on" -device "virtserialport,chardev=stdout,name=vm.stdout"
@@ -64,6 +65,18 @@ vm_qemu_args() { # FOLDER NODE -> fills the caller's $args
     vm_share out "$1"
     vm_share shared "$out/shared"
     ((guests == 1)) || vm_join "$2"
+    vm_add_devices
+}
+
+# The disk has no storage behind it: it reads as zeroes and forgets what is written.
+vm_add_devices() {
+    local device
+    for device in "${devices[@]}"; do
+        case $device in
+            nic) args+=(-netdev "user,id=outside,restrict=on" -device "vmxnet3,netdev=outside,mac=52:54:00:00:01:00") ;;
+            disk) args+=(-blockdev "null-co,node-name=disk,size=16777216,read-zeroes=on" -device "nvme,drive=disk,serial=vm") ;;
+        esac
+    done
 }
 
 vm_share() { # TAG FOLDER [OPTIONS]
