@@ -70,6 +70,11 @@ pub fn hardware_max_khz(sysroot: &Sysroot, cpu: u32) -> Value<u64> {
     khz(sysroot, &path(cpu, "cpuinfo_max_freq"))
 }
 
+/// What the platform calls its base frequency; kHz. Few drivers say.
+pub fn base_khz(sysroot: &Sysroot, cpu: u32) -> Value<u64> {
+    khz(sysroot, &path(cpu, "base_frequency"))
+}
+
 /// The switch of turbo; absent where the host has none that is for all CPUs.
 pub fn turbo(sysroot: &Sysroot) -> Value<Turbo> {
     for (path, word_on, word_off) in TURBO_FILES {

@@ -21,7 +21,7 @@ pub mod units;
 pub use campaign::{
     Campaign, CampaignRun, CampaignState, Design, Grouping, Purpose, Role, Variant, Workload,
 };
-pub use evidence::{CounterDelta, HostEvidence, Judgement, Level, Unit, VectorEvidence};
+pub use evidence::{CounterDelta, FrequencyEvidence, HostEvidence, Judgement, Level, Unit, VectorEvidence};
 pub use finding::{Audit, Finding, Matters, Reading, Severity};
 pub use histogram::{EncodedHistogram, LatencyKind, LatencySummary};
 pub use host::HostFacts;

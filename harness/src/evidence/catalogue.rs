@@ -1,0 +1,572 @@
+//! What is known of a counter by its name: its unit, which side of a run it rises on, and what that implies.
+//!
+//! mlx5: `Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst` of the kernel. Standard counters:
+//! `Documentation/ABI/stable/sysfs-class-infiniband`. rxe: `drivers/infiniband/sw/rxe/rxe_hw_counters.c` and where each is
+//! counted. A name that is not here is kept where it moved, with no meaning given.
+
+use schema::evidence::Unit;
+
+/// What a counter speaks of; checks ask for a group, not for names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Group {
+    /// Messages and packets of the RDMA traffic itself.
+    Traffic,
+    /// Packets were lost, reordered or came too late, and were sent again.
+    Loss,
+    /// A queue pair gave up: the run is invalid.
+    GaveUp,
+    /// The peer had no receive posted.
+    NotReady,
+    /// A work request ended in an error that is no loss.
+    Refused,
+    /// Congestion was signalled or obeyed.
+    Congestion,
+    /// The NIC had no room or no receive buffer for what arrived.
+    PortDiscard,
+    /// The cable, the optics or the peer's framing.
+    Cable,
+    /// The link went down.
+    LinkDown,
+    /// Time for which sending was paused; microseconds.
+    PauseTime,
+    /// A stuck receiver was seen.
+    PauseStorm,
+    /// PCIe could not keep up, or made errors.
+    Pcie,
+    /// The kernel's own stack dropped something: TCP, rxe and siw go through it.
+    Stack,
+    /// An interrupt's affinity moved under its queue.
+    AffinityMoved,
+    /// A CPU was slowed down.
+    Throttled,
+    /// Interrupts, switches and deferred work of the host.
+    Noise,
+    /// Where memory was taken from.
+    Memory,
+}
+
+/// Which side of a run, as seen by the traffic of the requester, a counter rises on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rises {
+    Requester,
+    Responder,
+    Either,
+}
+
+/// What is known of a counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Known {
+    /// What it speaks of.
+    pub(super) group: Group,
+    /// What it counts.
+    pub(super) unit: Unit,
+    /// What one step of it is worth in `unit`.
+    pub(super) factor: u64,
+    /// Where it rises.
+    pub(super) rises: Rises,
+    /// What its rising implies; empty where it is what is meant to happen.
+    pub(super) implies: &'static str,
+}
+
+use Group::*;
+use Rises::*;
+use Unit::{Bytes, Events, Microseconds, Packets, Percent};
+
+const fn known(group: Group, unit: Unit, rises: Rises, implies: &'static str) -> Known {
+    Known { group, unit, factor: 1, rises, implies }
+}
+
+/// Bytes in one step of `port_xmit_data` and `port_rcv_data`.
+const WORD_BYTES: u64 = 4;
+
+/// Driver's counters of an RDMA port (`hw_counters`), and the standard ones (`counters`).
+const RDMA: &[(&str, Known)] = &[
+    // Standard. Most of the others are InfiniBand's link layer and stay 0 on RoCE for ever: no evidence of anything.
+    ("port_xmit_data", Known { factor: WORD_BYTES, ..known(Traffic, Bytes, Either, "") }),
+    ("port_rcv_data", Known { factor: WORD_BYTES, ..known(Traffic, Bytes, Either, "") }),
+    ("port_xmit_packets", known(Traffic, Packets, Either, "")),
+    ("port_rcv_packets", known(Traffic, Packets, Either, "")),
+    ("unicast_xmit_packets", known(Traffic, Packets, Either, "")),
+    ("unicast_rcv_packets", known(Traffic, Packets, Either, "")),
+    ("multicast_xmit_packets", known(Traffic, Packets, Either, "")),
+    ("multicast_rcv_packets", known(Traffic, Packets, Either, "")),
+    (
+        "port_xmit_wait",
+        known(Congestion, Events, Either, "the port had something to send and no credit to send it (ticks)"),
+    ),
+    (
+        "port_xmit_discards",
+        known(PortDiscard, Packets, Either, "the port dropped packets it should have sent"),
+    ),
+    ("port_rcv_errors", known(Cable, Packets, Either, "packets arrived broken")),
+    ("link_downed", known(LinkDown, Events, Either, "the link went down while the run lasted")),
+    ("link_error_recovery", known(LinkDown, Events, Either, "the link recovered from an error")),
+    // mlx5
+    ("rx_write_requests", known(Traffic, Packets, Responder, "")),
+    ("rx_read_requests", known(Traffic, Packets, Responder, "")),
+    ("rx_atomic_requests", known(Traffic, Packets, Responder, "")),
+    (
+        "out_of_sequence",
+        known(
+            Loss,
+            Packets,
+            Responder,
+            "packets were lost or reordered on the way to this side, and it asked for them again",
+        ),
+    ),
+    (
+        "packet_seq_err",
+        known(Loss, Packets, Requester, "the peer asked for packets again: they were lost in our direction"),
+    ),
+    (
+        "implied_nak_seq_err",
+        known(
+            Loss,
+            Packets,
+            Requester,
+            "an acknowledgement skipped an outstanding read or atomic: its answer was lost",
+        ),
+    ),
+    (
+        "local_ack_timeout_err",
+        known(
+            Loss,
+            Events,
+            Requester,
+            "no acknowledgement came in time: the last packet or its acknowledgement was lost, or the timeout is too short",
+        ),
+    ),
+    (
+        "duplicate_request",
+        known(
+            Loss,
+            Packets,
+            Responder,
+            "the requester sent again what had arrived: an acknowledgement was lost or late",
+        ),
+    ),
+    (
+        "roce_adp_retrans",
+        known(Loss, Packets, Requester, "the adaptive retransmission sent again after a timeout"),
+    ),
+    ("roce_adp_retrans_to", known(Loss, Events, Requester, "the adaptive retransmission timed out")),
+    (
+        "roce_slow_restart",
+        known(Loss, Events, Requester, "a queue pair started again slowly, after loss or idleness"),
+    ),
+    (
+        "roce_slow_restart_cnps",
+        known(
+            Congestion,
+            Packets,
+            Requester,
+            "congestion was signalled because of a slow restart, without a mark of a switch",
+        ),
+    ),
+    ("roce_slow_restart_trans", known(Loss, Events, Requester, "a queue pair changed to slow restart")),
+    ("rx_icrc_encapsulated", known(Cable, Packets, Responder, "packets arrived with a wrong checksum")),
+    (
+        "rnr_nak_retry_err",
+        known(
+            NotReady,
+            Packets,
+            Requester,
+            "the peer had no receive posted; a plain write needs none and must show 0",
+        ),
+    ),
+    (
+        "out_of_buffer",
+        known(
+            NotReady,
+            Packets,
+            Responder,
+            "a packet found no receive posted; queues of the network device count here too, so it proves nothing of RDMA by itself",
+        ),
+    ),
+    (
+        "req_transport_retries_exceeded",
+        known(GaveUp, Events, Requester, "a queue pair gave up after its retries"),
+    ),
+    (
+        "req_rnr_retries_exceeded",
+        known(GaveUp, Events, Requester, "a queue pair gave up waiting for a receive"),
+    ),
+    ("resp_local_length_error", known(Refused, Events, Responder, "a message did not fit its receive")),
+    (
+        "resp_remote_access_errors",
+        known(Refused, Events, Responder, "a request named memory it had no right to"),
+    ),
+    ("req_remote_access_errors", known(Refused, Events, Requester, "the peer refused access to its memory")),
+    (
+        "req_remote_invalid_request",
+        known(Refused, Events, Requester, "the peer refused a request as invalid"),
+    ),
+    (
+        "np_ecn_marked_roce_packets",
+        known(Congestion, Packets, Responder, "a switch on the way marked packets: congestion"),
+    ),
+    ("np_cnp_sent", known(Congestion, Packets, Responder, "this side told the requester to slow down")),
+    ("rp_cnp_handled", known(Congestion, Packets, Requester, "this side was told to slow down, and did")),
+    (
+        "rp_cnp_ignored",
+        known(
+            Congestion,
+            Packets,
+            Requester,
+            "this side was told to slow down, and is not set to: congestion control is off on one side only",
+        ),
+    ),
+    // rxe
+    ("sent_pkts", known(Traffic, Packets, Either, "")),
+    ("rcvd_pkts", known(Traffic, Packets, Either, "")),
+    ("rdma_sends", known(Traffic, Events, Requester, "")),
+    ("rdma_recvs", known(Traffic, Events, Responder, "")),
+    (
+        "out_of_seq_request",
+        known(
+            Loss,
+            Packets,
+            Responder,
+            "a later packet arrived than the expected one: packets were lost on the way to this side, and it asked for them again",
+        ),
+    ),
+    (
+        "rcvd_seq_err",
+        known(Loss, Packets, Requester, "the peer asked for packets again: they were lost in our direction"),
+    ),
+    (
+        "completer_retry_err",
+        known(
+            Loss,
+            Events,
+            Requester,
+            "the requester sent again, after a request for it or after its timeout",
+        ),
+    ),
+    ("rcvd_rnr_err", known(NotReady, Packets, Requester, "the peer had no receive posted")),
+    ("send_rnr_err", known(NotReady, Packets, Responder, "a packet found no receive posted")),
+    ("retry_exceeded_err", known(GaveUp, Events, Requester, "a queue pair gave up after its retries")),
+    (
+        "retry_rnr_exceeded_err",
+        known(GaveUp, Events, Requester, "a queue pair gave up waiting for a receive"),
+    ),
+    (
+        "send_err",
+        known(Stack, Packets, Either, "the network device took a packet not; it was sent again later"),
+    ),
+    // bnxt_re
+    (
+        "to_retransmits",
+        known(Loss, Packets, Requester, "no acknowledgement came in time, and packets were sent again"),
+    ),
+    (
+        "seq_err_naks_rcvd",
+        known(Loss, Packets, Requester, "the peer asked for packets again: they were lost in our direction"),
+    ),
+    ("oos_drop_count", known(Loss, Packets, Responder, "packets arrived out of order and were dropped")),
+    ("dup_req", known(Loss, Packets, Responder, "the requester sent again what had arrived")),
+    ("missing_resp", known(Loss, Packets, Requester, "an answer was lost")),
+    ("rnr_naks_rcvd", known(NotReady, Packets, Requester, "the peer had no receive posted")),
+    ("max_retry_exceeded", known(GaveUp, Events, Requester, "a queue pair gave up after its retries")),
+    ("rx_roce_discards", known(PortDiscard, Packets, Responder, "RoCE packets were dropped on arrival")),
+    // irdma
+    ("RNR sent", known(NotReady, Packets, Responder, "a packet found no receive posted")),
+    ("RNR received", known(NotReady, Packets, Requester, "the peer had no receive posted")),
+    ("Nak Sequence Error", known(Loss, Packets, Either, "packets were lost, and were asked for again")),
+    ("tcpRetransSegs", known(Loss, Packets, Either, "iWARP's TCP sent segments again")),
+    ("cnpHandled", known(Congestion, Packets, Requester, "this side was told to slow down, and did")),
+    ("cnpIgnored", known(Congestion, Packets, Requester, "this side was told to slow down, and did not")),
+    ("cnpSent", known(Congestion, Packets, Responder, "this side told the requester to slow down")),
+    ("RxECNMrkd", known(Congestion, Packets, Responder, "a switch on the way marked packets: congestion")),
+    // efa
+    ("retrans_pkts", known(Loss, Packets, Either, "packets were sent again")),
+    ("retrans_timeout_events", known(Loss, Events, Either, "no acknowledgement came in time")),
+    ("rx_drops", known(PortDiscard, Packets, Responder, "packets were dropped on arrival")),
+    ("unresponsive_remote_events", known(GaveUp, Events, Requester, "the peer stopped answering")),
+];
+
+/// Counters of a network device's driver (`ethtool -S`); mlx5's names.
+const ETHTOOL: &[(&str, Known)] = &[
+    (
+        "rx_discards_phy",
+        known(
+            PortDiscard,
+            Packets,
+            Either,
+            "the port had no room: host memory or PCIe took the packets too slowly",
+        ),
+    ),
+    ("tx_discards_phy", known(PortDiscard, Packets, Either, "the port dropped packets it should have sent")),
+    (
+        "rx_out_of_buffer",
+        known(
+            NotReady,
+            Packets,
+            Either,
+            "the network device's rings had no buffer: traffic of the kernel's stack",
+        ),
+    ),
+    ("dev_out_of_buffer", known(NotReady, Packets, Either, "the device's receive queues had no buffer")),
+    (
+        "rx_buffer_passed_thres_phy",
+        known(PortDiscard, Events, Either, "the port's buffer was more than 85 % full"),
+    ),
+    ("rx_crc_errors_phy", known(Cable, Packets, Either, "frames arrived broken: cable or optics")),
+    ("rx_symbol_err_phy", known(Cable, Events, Either, "symbols arrived broken: cable or optics")),
+    (
+        "rx_pcs_symbol_err_phy",
+        known(Cable, Events, Either, "symbols arrived broken after correction: cable or optics"),
+    ),
+    (
+        "rx_oversize_pkts_phy",
+        known(Cable, Packets, Either, "frames were larger than this side's MTU: the peer's is larger"),
+    ),
+    (
+        "rx_out_of_range_len_phy",
+        known(Cable, Packets, Either, "frames had an impossible length: the peer's MTU is larger"),
+    ),
+    ("link_down_events_phy", known(LinkDown, Events, Either, "the link went down while the run lasted")),
+    (
+        "rx_global_pause_duration",
+        known(PauseTime, Microseconds, Either, "this side was told to stop sending altogether (802.3x)"),
+    ),
+    (
+        "tx_global_pause_duration",
+        known(
+            PauseTime,
+            Microseconds,
+            Either,
+            "this side told the other to stop sending altogether (802.3x)",
+        ),
+    ),
+    (
+        "tx_pause_storm_warning_events",
+        known(PauseStorm, Events, Either, "this side paused the other for long: a stuck receiver"),
+    ),
+    (
+        "tx_pause_storm_error_events",
+        known(
+            PauseStorm,
+            Events,
+            Either,
+            "this side paused the other for so long that the firmware stopped it",
+        ),
+    ),
+    ("rx_pci_signal_integrity", known(Pcie, Events, Either, "errors on PCIe towards the NIC")),
+    ("tx_pci_signal_integrity", known(Pcie, Events, Either, "errors on PCIe towards the host")),
+    (
+        "outbound_pci_stalled_rd",
+        known(
+            Pcie,
+            Percent,
+            Either,
+            "reads from host memory waited for credits in this share of the last second",
+        ),
+    ),
+    (
+        "outbound_pci_stalled_wr",
+        known(
+            Pcie,
+            Percent,
+            Either,
+            "writes to host memory waited for credits in this share of the last second",
+        ),
+    ),
+    (
+        "outbound_pci_stalled_rd_events",
+        known(
+            Pcie,
+            Events,
+            Either,
+            "seconds in which reads from host memory waited for more than 30 % of the time",
+        ),
+    ),
+    (
+        "outbound_pci_stalled_wr_events",
+        known(
+            Pcie,
+            Events,
+            Either,
+            "seconds in which writes to host memory waited for more than 30 % of the time",
+        ),
+    ),
+    (
+        "outbound_pci_buffer_overflow",
+        known(Pcie, Packets, Either, "packets were lost because PCIe took them too slowly"),
+    ),
+    ("module_high_temp", known(Throttled, Events, Either, "the optics were too hot")),
+];
+
+/// Counters of the kernel's own stack: `/proc/net/snmp`, `softnet_stat`, a network device's `statistics/`.
+const STACK: &[(&str, Known)] = &[
+    (
+        "Tcp.RetransSegs",
+        known(Stack, Packets, Either, "TCP sent segments again; for siw that is loss of the RDMA traffic"),
+    ),
+    ("Udp.InErrors", known(Stack, Packets, Either, "UDP datagrams were dropped on arrival")),
+    ("Udp.RcvbufErrors", known(Stack, Packets, Either, "UDP sockets had no room")),
+    ("dropped", known(Stack, Packets, Either, "a CPU's backlog was full (net.core.netdev_max_backlog)")),
+    (
+        "time_squeeze",
+        known(
+            Noise,
+            Events,
+            Either,
+            "a CPU stopped taking packets because its budget was up, with packets left",
+        ),
+    ),
+    ("rx_dropped", known(Stack, Packets, Either, "the network device dropped packets on arrival")),
+    ("tx_dropped", known(Stack, Packets, Either, "the network device dropped packets it should have sent")),
+    ("rx_errors", known(Stack, Packets, Either, "packets arrived broken")),
+    ("tx_errors", known(Stack, Packets, Either, "packets could not be sent")),
+];
+
+/// Counters of the host.
+const HOST: &[(&str, Known)] = &[
+    ("core_throttle_count", known(Throttled, Events, Either, "the core was slowed down: too hot")),
+    ("package_throttle_count", known(Throttled, Events, Either, "the package was slowed down: too hot")),
+    (
+        "numa_miss",
+        known(Memory, Unit::Pages, Either, "pages were taken from this node that were wanted on another"),
+    ),
+    ("numa_foreign", known(Memory, Unit::Pages, Either, "pages wanted on this node were taken from another")),
+    ("other_node", known(Memory, Unit::Pages, Either, "pages were taken here by CPUs of other nodes")),
+];
+
+/// Where a counter was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Rdma,
+    Ethtool,
+    Stack,
+    Host,
+}
+
+impl Kind {
+    /// By the first word of a source (`hw_counters mlx5_0/1`).
+    pub(super) fn of(source: &str) -> Kind {
+        match source.split(' ').next().unwrap_or_default() {
+            "counters" | "hw_counters" => Kind::Rdma,
+            "ethtool" => Kind::Ethtool,
+            "netdev" | "softnet" | "snmp" => Kind::Stack,
+            _ => Kind::Host,
+        }
+    }
+}
+
+/// What is known of a counter.
+pub(super) fn look_up(kind: Kind, name: &str) -> Option<Known> {
+    let table = match kind {
+        Kind::Rdma => RDMA,
+        Kind::Ethtool => ETHTOOL,
+        Kind::Stack => STACK,
+        Kind::Host => HOST,
+    };
+    // In switchdev mode mlx5 puts this before the names of the port's counters.
+    let plain = name.strip_prefix("vport_").unwrap_or(name);
+    let listed = table.iter().find(|(listed, _)| *listed == plain).map(|(_, known)| *known);
+    listed.or_else(|| if kind == Kind::Ethtool { by_shape(name) } else { None })
+}
+
+/// Counters of a priority and of a channel, whose names hold its number.
+fn by_shape(name: &str) -> Option<Known> {
+    if let Some(rest) = name.strip_prefix("ch") {
+        let moved = rest.trim_start_matches(|c: char| c.is_ascii_digit()) == "_aff_change"
+            && rest.len() > "_aff_change".len();
+        return moved
+            .then(|| known(AffinityMoved, Events, Either, "a queue's interrupt was moved to another CPU"));
+    }
+    let (direction, rest) = name.split_once("_prio")?;
+    let what = rest.strip_prefix(|c: char| c.is_ascii_digit())?;
+    match (direction, what) {
+        ("rx" | "tx", "_bytes") => Some(known(Traffic, Bytes, Either, "")),
+        ("rx" | "tx", "_packets") => Some(known(Traffic, Packets, Either, "")),
+        ("rx", "_pause_duration") => {
+            Some(known(PauseTime, Microseconds, Either, "this side was told to stop sending this priority"))
+        }
+        ("tx", "_pause_duration") => Some(known(
+            PauseTime,
+            Microseconds,
+            Either,
+            "this side told the other to stop sending this priority",
+        )),
+        ("rx", "_discards" | "_buf_discard" | "_cong_discard") => {
+            Some(known(PortDiscard, Packets, Either, "the port dropped packets of this priority"))
+        }
+        ("rx", "_marked") => {
+            Some(known(Congestion, Packets, Either, "this NIC marked packets of this priority: congestion"))
+        }
+        _ => None,
+    }
+}
+
+/// Whether standing still is evidence: shown even where it did not move.
+pub(super) fn is_key(known: &Known) -> bool {
+    !matches!(known.group, Traffic | Noise | Memory | AffinityMoved)
+}
+
+/// The unit of a counter nobody listed, by the end of its name.
+pub(super) fn unit_by_name(name: &str) -> Unit {
+    let name = name.strip_suffix("_phy").unwrap_or(name);
+    // rx_65_to_127_bytes counts frames of these sizes.
+    let is_size = name.split('_').nth(1).is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+    if name.ends_with("packets") || name.ends_with("pkts") || is_size {
+        Unit::Packets
+    } else if name.ends_with("bytes") {
+        Unit::Bytes
+    } else {
+        Unit::Unknown
+    }
+}
+
+/// Whether a counter of ethtool is of one queue or channel: there are hundreds, and they say nothing of RDMA.
+pub(super) fn is_of_a_queue(name: &str) -> bool {
+    name.starts_with('[')
+        || ["rx", "tx", "ch"].iter().any(|prefix| {
+            name.strip_prefix(prefix).is_some_and(|rest| {
+                let rest = rest.strip_prefix("_queue_").or_else(|| rest.strip_prefix('-')).unwrap_or(rest);
+                rest.starts_with(|c: char| c.is_ascii_digit())
+            })
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_name_is_listed_twice() {
+        for table in [RDMA, ETHTOOL, STACK, HOST] {
+            let names: BTreeSet<&str> = table.iter().map(|(name, _)| *name).collect();
+            assert_eq!(names.len(), table.len());
+        }
+    }
+
+    #[test]
+    fn words_of_four_bytes_and_priorities_are_known() {
+        let data = look_up(Kind::Rdma, "port_xmit_data").expect("listed");
+        assert_eq!((data.unit, data.factor), (Bytes, 4));
+        let pause = look_up(Kind::Ethtool, "rx_prio3_pause_duration").expect("by its shape");
+        assert_eq!((pause.group, pause.unit), (PauseTime, Microseconds));
+        assert_eq!(look_up(Kind::Ethtool, "rx_prio3_pause"), None);
+        assert_eq!(look_up(Kind::Ethtool, "ch12_aff_change").map(|known| known.group), Some(AffinityMoved));
+        assert_eq!(look_up(Kind::Ethtool, "ch_aff_change"), None);
+        assert_eq!(look_up(Kind::Rdma, "vport_rx_write_requests").map(|known| known.group), Some(Traffic));
+        assert_eq!(look_up(Kind::Ethtool, "out_of_sequence"), None, "it is no counter of the network device");
+    }
+
+    #[test]
+    fn what_is_known_of_a_stranger_is_in_its_name() {
+        assert_eq!(unit_by_name("tx_bytes_phy"), Unit::Bytes);
+        assert_eq!(unit_by_name("rx_65_to_127_bytes_phy"), Unit::Packets);
+        assert_eq!(unit_by_name("rx_vport_rdma_unicast_packets"), Unit::Packets);
+        assert_eq!(unit_by_name("tx_queue_stopped"), Unit::Unknown);
+        for of_queue in ["rx0_packets", "tx12_bytes", "ch3_poll", "rx_queue_0_drops", "[0]: rx_ucast_packets"]
+        {
+            assert!(is_of_a_queue(of_queue), "{of_queue}");
+        }
+        assert!(!is_of_a_queue("rx_64_bytes_phy") && !is_of_a_queue("rx_prio3_bytes"));
+    }
+}
