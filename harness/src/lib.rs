@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod boot;
+pub mod doctor;
 pub mod evidence;
 pub mod interrupt;
 pub mod plan;

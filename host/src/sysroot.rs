@@ -39,7 +39,7 @@ impl Sysroot {
     pub fn read(&self, path: impl AsRef<Path>) -> Value<String> {
         let path = path.as_ref();
         match fs::read(self.path(path)) {
-            Ok(bytes) => Value::Known(String::from_utf8_lossy(&bytes).trim_end().to_owned()),
+            Ok(bytes) => Value::Known(trimmed(bytes)),
             Err(error) => self.unknown("reading", path, &error),
         }
     }
@@ -114,6 +114,16 @@ impl Sysroot {
         let errno = fs::read_to_string(below).ok()?;
         errno.trim().parse().ok().map(io::Error::from_raw_os_error)
     }
+}
+
+/// Without a second copy: some of these files have megabytes on hosts with many CPUs.
+fn trimmed(bytes: Vec<u8>) -> String {
+    let mut text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    };
+    text.truncate(text.trim_end().len());
+    text
 }
 
 fn unknown<T>(what: &str, path: &Path, error: &io::Error) -> Value<T> {

@@ -1,0 +1,46 @@
+//! One question asked of many CPUs: the answers with their CPUs, instead of a reading for each of a thousand.
+
+use std::collections::BTreeMap;
+
+use host::{Value, cpulist};
+
+/// The answers, each with the CPUs that gave it.
+pub(super) struct ByCpu {
+    answers: BTreeMap<String, Vec<u32>>,
+    /// The first that was none.
+    unknown: Option<Value<String>>,
+}
+
+impl ByCpu {
+    /// Asks every CPU.
+    pub(super) fn ask(cpus: &[u32], mut question: impl FnMut(u32) -> Value<String>) -> ByCpu {
+        let mut by_cpu = ByCpu { answers: BTreeMap::new(), unknown: None };
+        for &cpu in cpus {
+            match question(cpu) {
+                Value::Known(answer) => by_cpu.answers.entry(answer).or_default().push(cpu),
+                other => {
+                    by_cpu.unknown.get_or_insert(other);
+                }
+            }
+        }
+        by_cpu
+    }
+
+    /// The CPUs whose answer is not this one.
+    pub(super) fn other_than(&self, answer: &str) -> Vec<u32> {
+        let others = self.answers.iter().filter(|(other, _)| *other != answer);
+        let mut cpus: Vec<u32> = others.flat_map(|(_, cpus)| cpus.iter().copied()).collect();
+        cpus.sort_unstable();
+        cpus
+    }
+
+    /// The answers, in words.
+    pub(super) fn value(&self) -> Value<String> {
+        if self.answers.is_empty() {
+            return self.unknown.clone().unwrap_or(Value::Absent);
+        }
+        let parts =
+            self.answers.iter().map(|(answer, cpus)| format!("{answer} on CPUs {}", cpulist::format(cpus)));
+        Value::Known(parts.collect::<Vec<_>>().join(", "))
+    }
+}

@@ -1,0 +1,175 @@
+//! What else may run on a CPU that polls: isolation at boot and at run time, the tick, work queues, the other thread.
+
+use host::{Value, cpulist, cpumask};
+use schema::{Finding, Matters};
+
+use super::{
+    check::{Check, HOST},
+    view::View,
+};
+
+const ISOLCPUS: Check = Check {
+    name: "isolcpus",
+    expected: "whole cores of the NIC's node, for the threads that poll; interrupts elsewhere",
+    authority: "kernel documentation (admin-guide/kernel-parameters.txt: isolcpus is deprecated in favour of cpusets)",
+    matters: &[Matters::DataPath],
+};
+
+const NOHZ_FULL: Check = Check {
+    name: "nohz-full",
+    expected: "the isolated CPUs, so that a thread alone on one is not interrupted by the tick",
+    authority: "kernel documentation (timers/no_hz.rst); tuned's cpu-partitioning profile",
+    matters: &[Matters::DataPath],
+};
+
+const PARTITION: Check = Check {
+    name: "isolated-partition",
+    expected: "a cpuset partition of type isolated where isolation is wanted without a reboot",
+    authority: "kernel documentation (admin-guide/cgroup-v2.rst, cpuset.cpus.partition)",
+    matters: &[Matters::DataPath],
+};
+
+const WORKQUEUES: Check = Check {
+    name: "workqueue-cpus",
+    expected: "none of the isolated CPUs",
+    authority: "kernel documentation (core-api/workqueue.rst); tuned's cpu-partitioning profile",
+    matters: &[Matters::DataPath],
+};
+
+const SMT: Check = Check {
+    name: "smt",
+    expected: "whatever it is, the other thread of a core that polls stays idle",
+    authority: "ours: the CPU that `auto` picks leaves its core's other thread free",
+    matters: &[Matters::DataPath, Matters::EventMode],
+};
+
+const WORKQUEUE_MASK: &str = "/sys/devices/virtual/workqueue/cpumask";
+const PARTITIONS: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
+
+/// One finding each.
+pub(super) fn findings(view: &View) -> Vec<Finding> {
+    vec![isolcpus(view), nohz_full(view), partition(view), workqueues(view), smt(view)]
+}
+
+fn isolcpus(view: &View) -> Finding {
+    let isolated = view.topology.isolated.as_ref();
+    let draft = ISOLCPUS
+        .about(HOST)
+        .read("/sys/devices/system/cpu/isolated", &isolated.clone().map(|cpus| list(cpus)))
+        .read("/proc/cmdline", &word_of_cmdline(view, "isolcpus"));
+    let cpus = match isolated {
+        Value::Known(cpus) => cpus,
+        other => return draft.without("isolated CPUs", &other),
+    };
+    if cpus.is_empty() {
+        return draft
+            .remedy(
+                "without a reboot, the knob isolated_partition of a tuning profile;\nat boot, isolcpus= on the kernel's \
+                 command line: `rdma-harness explain isolcpus` has the commands",
+            )
+            .note("no CPU is isolated: the scheduler may put other work on a CPU that polls");
+    }
+    let half = cpus.iter().filter_map(|id| view.topology.cpu(*id)).find_map(|cpu| {
+        cpu.core_siblings.iter().find(|other| !cpus.contains(other)).map(|other| (cpu.id, *other))
+    });
+    let starved = view.devices.iter().find_map(|device| {
+        let node = *device.node.as_ref().known()?;
+        let has_one = cpus.iter().any(|cpu| view.topology.node_of_cpu(*cpu) == Some(node));
+        (!has_one).then_some((&device.name, node))
+    });
+    match (starved, half) {
+        (Some((device, node)), _) => draft.warning(format!(
+            "CPUs {} are isolated, none of them on node {node} of {device}: polling there costs every message the \
+             way across sockets",
+            list(cpus)
+        )),
+        (None, Some((cpu, other))) => {
+            draft.note(format!("CPUs {} are isolated; CPU {cpu} shares its core with {other}, which is not", list(cpus)))
+        }
+        (None, None) => draft.fine(format!("CPUs {} are isolated, in whole cores", list(cpus))),
+    }
+}
+
+fn nohz_full(view: &View) -> Finding {
+    let tickless = view.topology.nohz_full.as_ref();
+    let draft = NOHZ_FULL
+        .about(HOST)
+        .read("/sys/devices/system/cpu/nohz_full", &tickless.clone().map(|cpus| list(cpus)))
+        .read("/proc/cmdline", &word_of_cmdline(view, "nohz_full"));
+    let isolated = view.isolated();
+    match tickless {
+        Value::Known(cpus) => {
+            let ticking: Vec<u32> = isolated.iter().copied().filter(|cpu| !cpus.contains(cpu)).collect();
+            match (cpus.as_slice(), ticking.as_slice()) {
+                ([], []) => draft.fine("no CPU, and none is isolated"),
+                ([], _) => draft
+                    .remedy("at boot: `rdma-harness explain nohz-full` has the commands")
+                    .note(format!("no CPU: the isolated CPUs {} take the tick", list(&isolated))),
+                (_, []) => draft.fine(format!("CPUs {} run without the tick", list(cpus))),
+                (_, ticking) => {
+                    draft.note(format!("the isolated CPUs {} still take the tick", list(ticking)))
+                }
+            }
+        }
+        Value::Absent => draft.not_applicable("this kernel is built without it"),
+        other => draft.without("nohz_full", &other),
+    }
+}
+
+fn partition(view: &View) -> Finding {
+    let isolated = view.sysroot.read(PARTITIONS);
+    let draft = PARTITION.about(HOST).read(PARTITIONS, &isolated);
+    match &isolated {
+        Value::Known(cpus) if cpus.is_empty() => draft.fine("none is in force"),
+        Value::Known(cpus) => draft.note(format!("CPUs {cpus} are in isolated partitions")),
+        Value::Absent => draft.not_applicable("this kernel does not say, or has no cgroup v2 cpusets here"),
+        other => draft.without("isolated partitions", other),
+    }
+}
+
+fn workqueues(view: &View) -> Finding {
+    let mask = view.sysroot.read(WORKQUEUE_MASK);
+    let cpus = mask.as_ref().parse(|text| cpumask::parse(text));
+    let draft = WORKQUEUES.about(HOST).read(WORKQUEUE_MASK, &mask);
+    let Value::Known(cpus) = &cpus else { return draft.without("CPUs of work queues", &cpus) };
+    let isolated = view.isolated();
+    let shared: Vec<u32> = cpus.iter().copied().filter(|cpu| isolated.contains(cpu)).collect();
+    if shared.is_empty() {
+        return draft.fine("no isolated CPU takes work of the kernel's queues");
+    }
+    let rest: Vec<u32> = cpus.iter().copied().filter(|cpu| !isolated.contains(cpu)).collect();
+    draft
+        .remedy(format!("echo {} > {WORKQUEUE_MASK}", cpumask::format(&rest)))
+        .note(format!("the isolated CPUs {} may take work of the kernel's queues", list(&shared)))
+}
+
+fn smt(view: &View) -> Finding {
+    let control = view.sysroot.read("/sys/devices/system/cpu/smt/control");
+    let active = view.sysroot.read("/sys/devices/system/cpu/smt/active");
+    let draft = SMT
+        .about(HOST)
+        .read("/sys/devices/system/cpu/smt/control", &control)
+        .read("/sys/devices/system/cpu/smt/active", &active);
+    let threads = view.topology.cpus.iter().map(|cpu| cpu.core_siblings.len()).max().unwrap_or(1);
+    match (&active, threads) {
+        (Value::Known(active), 2..) if active == "1" => draft
+            .note(format!("on, {threads} threads a core: keep the other thread of a core that polls idle")),
+        (Value::Absent | Value::Unreadable(_), 2..) => {
+            draft.note(format!("{threads} threads a core: keep the other thread of a core that polls idle"))
+        }
+        (_, 2..) => draft.note("cores have several threads, and the kernel says that it is off"),
+        _ => draft.fine("one thread a core"),
+    }
+}
+
+fn list(cpus: &[u32]) -> String {
+    cpulist::format(cpus)
+}
+
+/// The word of the kernel's command line that begins so.
+fn word_of_cmdline(view: &View, key: &str) -> Value<String> {
+    view.sysroot.read("/proc/cmdline").and_then(|line| {
+        let word = line.split_whitespace().find(|word| word.split('=').next() == Some(key));
+        word.map_or(Value::NotApplicable(format!("no {key}= there")), |word| Value::Known(word.to_owned()))
+    })
+}

@@ -1,0 +1,140 @@
+//! Memory that is registered: how much may be locked, and in which pages it comes.
+
+use host::{Value, memory};
+use schema::{Finding, Matters};
+
+use super::{
+    check::{Check, HOST},
+    view::{Device, View},
+};
+
+const THP: Check = Check {
+    name: "thp",
+    expected: "any: profiles disagree (network-latency says never, hpc-compute always); the harness asks for the pages it wants",
+    authority: "tuned's profiles; kernel documentation (admin-guide/mm/transhuge.rst)",
+    matters: &[Matters::ControlPath],
+};
+
+const HUGE_PAGES: Check = Check {
+    name: "huge-pages",
+    expected: "some on the NIC's node where a scenario asks for `pages`; none needed otherwise",
+    authority: "perftest's --use_hugepages; they spare the NIC translations of many or large regions",
+    matters: &[Matters::DataPath, Matters::ControlPath],
+};
+
+const MEMLOCK: Check = Check {
+    name: "memlock",
+    expected: "unlimited, or CAP_IPC_LOCK",
+    authority: "rdma-core's documentation: registering more than the limit fails with ENOMEM",
+    matters: &[Matters::ControlPath],
+};
+
+/// The limit that kernels before 5.16 gave every process, too small for one registered buffer of a test.
+const OLD_DEFAULT_BYTES: u64 = 64 << 10;
+
+/// CAP_IPC_LOCK of linux/capability.h.
+const CAP_IPC_LOCK: u32 = 14;
+
+/// One finding each, huge pages for each device.
+pub(super) fn findings(view: &View) -> Vec<Finding> {
+    let pages = view.devices.iter().map(|device| huge_pages(view, device));
+    [thp(view), memlock(view)].into_iter().chain(pages).collect()
+}
+
+fn thp(view: &View) -> Finding {
+    let enabled = memory::thp(view.sysroot, "enabled");
+    let defrag = memory::thp(view.sysroot, "defrag");
+    let draft =
+        THP.about(HOST).read(memory::thp_path("enabled"), &enabled).read(memory::thp_path("defrag"), &defrag);
+    match &enabled {
+        Value::Known(word) => {
+            draft.fine(format!("{word}; it changes how long registering takes, not a steady run"))
+        }
+        other => draft.without("transparent huge pages", other),
+    }
+}
+
+fn huge_pages(view: &View, device: &Device) -> Finding {
+    let draft = HUGE_PAGES.about(&device.name);
+    let node = match device.node.as_ref() {
+        Value::Known(node) => *node,
+        _ => view.topology.nodes.first().map_or(0, |node| node.id),
+    };
+    let pages = memory::huge_pages(view.sysroot, node);
+    let Value::Known(sizes) = &pages else { return draft.without("huge pages", &pages) };
+    let draft = sizes.iter().fold(draft, |draft, size| {
+        let path = |count| memory::huge_pages_path(node, size.page_bytes, count);
+        draft.read(path("nr_hugepages"), &size.reserved).read(path("free_hugepages"), &size.free)
+    });
+    let reserved: Vec<String> = sizes
+        .iter()
+        .filter_map(|size| match (size.reserved.as_ref().known()?, size.free.as_ref().known()) {
+            (0, _) => None,
+            (count, Some(free)) => Some(format!("{count} of {} ({free} free)", size_name(size.page_bytes))),
+            (count, None) => Some(format!("{count} of {}", size_name(size.page_bytes))),
+        })
+        .collect();
+    if !reserved.is_empty() {
+        return draft.fine(format!("{} on node {node}", reserved.join(", ")));
+    }
+    let elsewhere = view.topology.nodes.iter().find(|other| {
+        let pages = memory::huge_pages(view.sysroot, other.id).known().unwrap_or_default();
+        pages.iter().any(|size| size.reserved.as_ref().known() > Some(&0))
+    });
+    match elsewhere {
+        Some(other) => draft
+            .remedy(format!("echo 512 > {}", memory::huge_pages_path(node, 2 << 20, "nr_hugepages")))
+            .warning(format!("node {} has them, node {node} of the NIC has none", other.id)),
+        None => draft.fine(format!("none on node {node}; a scenario with `pages` needs some")),
+    }
+}
+
+fn size_name(bytes: u64) -> String {
+    match bytes >> 30 {
+        0 => format!("{} MiB", bytes >> 20),
+        gibibytes => format!("{gibibytes} GiB"),
+    }
+}
+
+fn memlock(view: &View) -> Finding {
+    let limit = memory::memlock_bytes(view.sysroot);
+    let capable = view.sysroot.read("/proc/self/status").parse(|text| may_lock(&text));
+    let draft = MEMLOCK
+        .about(HOST)
+        .read(
+            "/proc/self/limits, Max locked memory",
+            &limit.as_ref().map(|limit| match limit {
+                None => "unlimited".to_owned(),
+                Some(bytes) => format!("{bytes} bytes"),
+            }),
+        )
+        .read(
+            "/proc/self/status, CapEff",
+            &capable.as_ref().map(|has| if *has { "CAP_IPC_LOCK" } else { "no CAP_IPC_LOCK" }),
+        );
+    let remedy = "ulimit -l unlimited as root before the run, LimitMEMLOCK=infinity in a systemd unit, or a file in \
+                  /etc/security/limits.d with: * - memlock unlimited";
+    match &limit {
+        Value::Known(None) => draft.fine("unlimited for this process"),
+        Value::Known(Some(bytes)) if capable == Value::Known(true) => draft
+            .fine(format!("{} KiB, and this process has CAP_IPC_LOCK, which no limit binds", bytes >> 10)),
+        Value::Known(Some(bytes)) if view.devices.is_empty() => {
+            draft.note(format!("{} KiB; without an RDMA device nothing is registered", bytes >> 10))
+        }
+        Value::Known(Some(bytes)) if *bytes <= OLD_DEFAULT_BYTES => {
+            draft.remedy(remedy).wrong(format!("{} KiB: hardly a buffer can be registered", bytes >> 10))
+        }
+        Value::Known(Some(bytes)) => draft
+            .remedy(remedy)
+            .warning(format!("{} KiB: registering more than that fails with ENOMEM", bytes >> 10)),
+        other => draft.without("the limit of locked memory", other),
+    }
+}
+
+/// `CapEff:\t000001ffffffffff`.
+fn may_lock(status: &str) -> Result<bool, String> {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = line.ok_or_else(|| "/proc/self/status has no CapEff line".to_owned())?.trim();
+    let bits = u64::from_str_radix(bits, 16).map_err(|error| format!("CapEff `{bits}`: {error}"))?;
+    Ok(bits & 1 << CAP_IPC_LOCK != 0)
+}

@@ -1,0 +1,75 @@
+//! The audit of a host: everything that is known to change RDMA, read and judged, and nothing written.
+//!
+//! One file a subject. Each gives its findings whether or not the host has the thing, so that two audits have the same
+//! rows: what is missing is not applicable, what could not be seen is unknown, and both say why. It reads files, and of the
+//! NIC's driver what has no file; it starts no program.
+
+mod by_cpu;
+mod check;
+mod idle;
+mod isolation;
+mod memory;
+mod movers;
+mod numa;
+mod power;
+mod sysctl;
+mod view;
+
+use std::path::PathBuf;
+
+use host::Sysroot;
+use schema::{Audit, Finding, SCHEMA_VERSION};
+
+use view::View;
+
+/// Why there is no audit.
+#[derive(Debug, thiserror::Error)]
+pub enum DoctorError {
+    /// The folder is no host.
+    #[error("{} holds neither proc nor sys, so there is no host to read; give the root of a recorded tree", .0.display())]
+    NoHost(PathBuf),
+    /// The host has no such device.
+    #[error("this host has no RDMA device {name}; {}", known_devices(.known))]
+    NoDevice {
+        /// The one that was asked for.
+        name: String,
+        /// Those it has.
+        known: Vec<String>,
+    },
+}
+
+fn known_devices(known: &[String]) -> String {
+    match known {
+        [] => "it has none at all (is the driver loaded? `--symptom driver-load` looks)".into(),
+        known => format!("it has {}", known.join(", ")),
+    }
+}
+
+/// Audits a host, with all its RDMA devices or with one.
+///
+/// # Errors
+/// The folder holds no host, or the host has no such device.
+pub fn audit(sysroot: &Sysroot, device: Option<&str>) -> Result<Audit, DoctorError> {
+    let view = View::of(sysroot, device)?;
+    Ok(Audit {
+        schema_version: SCHEMA_VERSION,
+        hostname: sysroot.read("/proc/sys/kernel/hostname").known().unwrap_or_default(),
+        privileged: sysroot.is_live() && rustix::process::geteuid().is_root(),
+        devices: view.devices.iter().map(|device| device.name.clone()).collect(),
+        findings: findings(&view),
+    })
+}
+
+/// All of them, in the order in which a run meets the thing: the NIC first, the kernel's sockets last.
+fn findings(view: &View) -> Vec<Finding> {
+    let subjects: [fn(&View) -> Vec<Finding>; 7] = [
+        numa::findings,
+        memory::findings,
+        power::findings,
+        idle::findings,
+        isolation::findings,
+        movers::findings,
+        sysctl::findings,
+    ];
+    subjects.iter().flat_map(|subject| subject(view)).collect()
+}

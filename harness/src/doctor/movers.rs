@@ -1,0 +1,51 @@
+//! Daemons that move interrupts behind one's back: irqbalance, and tuned when it switches profiles.
+
+use host::{Value, process::Process};
+use schema::{Finding, Matters};
+
+use super::{
+    check::{Check, HOST},
+    view::View,
+};
+
+const IRQBALANCE: Check = Check {
+    name: "irqbalance",
+    expected: "not running, or stopped, while interrupts are pinned; running again afterwards, and never disabled",
+    authority: "irqbalance's source (it rebalances every 10 s); a written affinity does not outlast it",
+    matters: &[Matters::EventMode, Matters::TcpOnly],
+};
+
+/// One finding of all the movers.
+pub(super) fn findings(view: &View) -> Vec<Finding> {
+    vec![movers(view)]
+}
+
+fn movers(view: &View) -> Finding {
+    let draft = IRQBALANCE.about(HOST);
+    let Value::Known(daemons) = &view.daemons else { return draft.without("processes", &view.daemons) };
+    let movers: Vec<&Process> = daemons.iter().filter(|daemon| daemon.name != "lldpad").collect();
+    let draft = movers.iter().fold(draft, |draft, process| {
+        let state = if process.is_stopped() { "stopped" } else { "running" };
+        draft.seen(format!("/proc/{}/stat", process.pid), format!("{} ({state})", process.name))
+    });
+    let running: Vec<&str> =
+        movers.iter().filter(|process| !process.is_stopped()).map(|process| process.name.as_str()).collect();
+    match (view.daemon("irqbalance"), running.as_slice()) {
+        (Some(process), _) if process.is_stopped() => draft
+            .remedy(format!("if no tuning is in force (`rdma-harness tune status`): kill -CONT {}", process.pid))
+            .note(format!("irqbalance (pid {}) is stopped: someone paused it", process.pid)),
+        (Some(process), _) => draft
+            .remedy(
+                "for one run, the knob irqbalance of a tuning profile pauses it (`rdma-harness tune plan PROFILE`);\n\
+                 by hand: systemctl stop irqbalance, and systemctl start irqbalance afterwards",
+            )
+            .warning(format!(
+                "irqbalance (pid {}) runs and moves interrupts every 10 s: what is pinned does not stay",
+                process.pid
+            )),
+        (None, []) => draft.seen("/proc/*/comm", "no irqbalance").fine("nothing moves interrupts"),
+        (None, others) => {
+            draft.note(format!("{} runs: it rewrites settings when its profile changes", others.join(", ")))
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! How fast the cores run: governor, preference and turbo.
+
+use host::{Value, cpufreq, cpulist};
+use schema::{Finding, Matters};
+
+use super::{
+    by_cpu::ByCpu,
+    check::{Check, HOST},
+    view::View,
+};
+
+const GOVERNOR: Check = Check {
+    name: "governor",
+    expected: "performance on every CPU, not only on those that poll",
+    authority: "tuned's latency- and throughput-performance profiles; perftest warns of CPUs below their highest frequency",
+    matters: &[Matters::DataPath, Matters::EventMode, Matters::ControlPath],
+};
+
+const EPP: Check = Check {
+    name: "epp",
+    expected: "performance on every CPU",
+    authority: "tuned's latency-performance profile",
+    matters: &[Matters::DataPath, Matters::EventMode],
+};
+
+const TURBO: Check = Check {
+    name: "turbo",
+    expected: "on for the highest numbers, off for the steadiest: a choice, the same in all runs that are compared",
+    authority: "tuned's profiles leave it on; that a fixed frequency repeats better is ours to say",
+    matters: &[Matters::DataPath, Matters::EventMode],
+};
+
+const GUEST: &str = "this guest has no cpufreq: the hypervisor's host sets the frequency";
+
+/// One finding each.
+pub(super) fn findings(view: &View) -> Vec<Finding> {
+    vec![governor(view), epp(view), turbo(view)]
+}
+
+fn governor(view: &View) -> Finding {
+    let cpus = view.topology.online();
+    let governors = ByCpu::ask(&cpus, |cpu| cpufreq::governor(view.sysroot, cpu));
+    let value = governors.value();
+    let draft = GOVERNOR.about(HOST).read(cpufreq_path("scaling_governor"), &value);
+    let Value::Known(found) = &value else {
+        return if view.is_guest() { draft.not_applicable(GUEST) } else { draft.without("cpufreq", &value) };
+    };
+    let first = cpus.first().copied().unwrap_or_default();
+    let draft = draft.read(cpufreq::path(first, "scaling_driver"), &cpufreq::driver(view.sysroot, first));
+    let slow = governors.other_than("performance");
+    if slow.is_empty() {
+        return draft.fine("performance on every CPU");
+    }
+    let offered = cpufreq::available_governors(view.sysroot, first);
+    if matches!(&offered, Value::Known(governors) if !governors.iter().any(|name| name == "performance")) {
+        return draft.note(format!("{found}; the driver has no governor performance"));
+    }
+    draft
+        .remedy(format!(
+            "for one run, the knob governor of a tuning profile;\nby hand: cpupower -c {} frequency-set -g performance",
+            cpulist::format(&slow)
+        ))
+        .warning(format!("{found}: a core that polls may run below its frequency, and the first messages do"))
+}
+
+fn epp(view: &View) -> Finding {
+    let cpus = view.topology.online();
+    let preferences = ByCpu::ask(&cpus, |cpu| cpufreq::epp(view.sysroot, cpu));
+    let value = preferences.value();
+    let draft = EPP.about(HOST).read(cpufreq_path("energy_performance_preference"), &value);
+    let Value::Known(found) = &value else {
+        return match &value {
+            Value::Absent => draft.not_applicable("this cpufreq driver has no energy-performance preference"),
+            _ => draft.without("energy-performance preference", &value),
+        };
+    };
+    // A number is what some drivers show for what was written as one; 0 is the word performance.
+    let slow: Vec<u32> = match preferences.other_than("performance") {
+        slow if slow.is_empty() || preferences.other_than("0").is_empty() => Vec::new(),
+        slow => slow,
+    };
+    if slow.is_empty() {
+        return draft.fine("performance on every CPU");
+    }
+    let governed = ByCpu::ask(&slow, |cpu| cpufreq::governor(view.sysroot, cpu));
+    if governed.other_than("performance").is_empty() {
+        return draft.note(format!("{found}; under the governor performance it weighs little"));
+    }
+    draft
+        .remedy(
+            "for one run, the knob epp of a tuning profile;\nby hand: echo performance > each \
+             /sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference",
+        )
+        .warning(format!("{found}: the CPU weighs saving power against speed"))
+}
+
+fn turbo(view: &View) -> Finding {
+    let turbo = cpufreq::turbo(view.sysroot);
+    let draft = TURBO.about(HOST);
+    match &turbo {
+        Value::Known(turbo) => {
+            let draft = draft.seen(turbo.path, if turbo.on { turbo.word_on } else { turbo.word_off });
+            if turbo.on {
+                draft.fine("on: the frequency follows heat and the neighbours; off repeats better")
+            } else {
+                draft.note("off: repeatable, and some percent slower on small messages")
+            }
+        }
+        Value::Absent if view.is_guest() => draft.not_applicable(GUEST),
+        Value::Absent => draft.not_applicable("no switch of turbo for the whole host"),
+        _ => draft.without("turbo", &turbo),
+    }
+}
+
+fn cpufreq_path(attribute: &str) -> String {
+    format!("/sys/devices/system/cpu/cpu*/cpufreq/{attribute}")
+}
