@@ -81,7 +81,7 @@ impl Topology {
 }
 
 /// A file in the kernel's list format. Kernels print an unset list as nothing, or as `(null)`.
-pub(crate) fn read_list(sysroot: &Sysroot, path: &str) -> Value<Vec<u32>> {
+pub fn read_list(sysroot: &Sysroot, path: &str) -> Value<Vec<u32>> {
     sysroot.read(path).parse(|text| match text.as_str() {
         "(null)" => Ok(Vec::new()),
         list => cpulist::parse(list).map_err(|error| format!("{path}: {error}")),

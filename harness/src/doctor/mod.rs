@@ -5,12 +5,16 @@
 //! NIC's driver what has no file; it starts no program.
 
 mod by_cpu;
+mod ceiling;
 mod check;
 mod idle;
+mod iommu;
 mod isolation;
 mod memory;
 mod movers;
 mod numa;
+mod pcie;
+mod placement;
 mod power;
 mod sysctl;
 mod view;
@@ -62,7 +66,10 @@ pub fn audit(sysroot: &Sysroot, device: Option<&str>) -> Result<Audit, DoctorErr
 
 /// All of them, in the order in which a run meets the thing: the NIC first, the kernel's sockets last.
 fn findings(view: &View) -> Vec<Finding> {
-    let subjects: [fn(&View) -> Vec<Finding>; 7] = [
+    let subjects: [fn(&View) -> Vec<Finding>; 10] = [
+        pcie::findings,
+        iommu::findings,
+        placement::findings,
         numa::findings,
         memory::findings,
         power::findings,

@@ -1,0 +1,186 @@
+//! Where the NIC's own interrupts go: the CPUs asked for, the CPUs in effect, and where they really fired.
+//!
+//! Only completion vectors are judged; those of events, commands and pages carry no data. A busy-polling run takes none of
+//! them, so all of this matters to runs by events and to TCP.
+
+use host::{Nic, Value, cpulist, cpumask, nic::NicVector, topology::read_list};
+use schema::{Finding, Matters};
+
+use super::{
+    check::{Check, Draft, HOST},
+    view::{Device, View},
+};
+
+const AFFINITY: Check = Check {
+    name: "irq-affinity",
+    expected: "completion vectors spread over cores of the NIC's node, none on a core that polls; busy-polled verbs take none of them",
+    authority: "kernel documentation (core-api/irq/irq-affinity.rst: use smp_affinity_list, a mask counts from bit 0); NVIDIA's tuning guides",
+    matters: &[Matters::EventMode, Matters::TcpOnly],
+};
+
+const DEFAULT: Check = Check {
+    name: "irq-default-affinity",
+    expected: "no isolated CPU: it is where interrupts go that are requested from now on",
+    authority: "kernel documentation (core-api/irq/irq-affinity.rst)",
+    matters: &[Matters::EventMode],
+};
+
+const DEFAULT_MASK: &str = "/proc/irq/default_smp_affinity";
+
+/// Handlers that carry no data: asynchronous events, commands, page requests, management.
+const NOT_DATA: [&str; 5] = ["async", "cmd", "pages", "mgmnt", "ctrl"];
+
+/// One finding a device, and one of the host.
+pub(super) fn findings(view: &View) -> Vec<Finding> {
+    view.devices.iter().map(|device| affinity(view, device)).chain([default_mask(view)]).collect()
+}
+
+/// A completion vector with what was asked for it.
+struct Vector {
+    irq: u32,
+    wanted: Value<Vec<u32>>,
+    effective: Vec<u32>,
+    fired: Vec<(u32, u64)>,
+    action: String,
+}
+
+fn affinity(view: &View, device: &Device) -> Finding {
+    let draft = AFFINITY.about(&device.name);
+    let vectors = match Nic::new(view.sysroot, &device.name).vectors() {
+        Value::Known(vectors) => vectors,
+        other => return draft.without("vectors of its own", &other),
+    };
+    let vectors: Vec<Vector> =
+        vectors.into_iter().filter(carries_data).map(|vector| with_wanted(view, vector)).collect();
+    let draft = vectors.iter().fold(draft, |draft, vector| {
+        let read = format!("/proc/irq/{}/smp_affinity_list ({})", vector.irq, vector.action);
+        draft
+            .read(read, &vector.wanted.as_ref().map(|cpus| cpulist::format(cpus)))
+            .seen(format!("/proc/irq/{}/effective_affinity_list", vector.irq), in_effect(&vector.effective))
+            .seen(format!("/proc/interrupts, IRQ {} since boot", vector.irq), fired(&vector.fired))
+    });
+    if vectors.is_empty() {
+        return draft.not_applicable("no completion vector is in use");
+    }
+    judge(view, device, draft, &vectors)
+}
+
+fn carries_data(vector: &NicVector) -> bool {
+    let is_other = |action: &String| NOT_DATA.iter().any(|word| action.contains(word));
+    !vector.actions.is_empty() && !vector.actions.iter().any(is_other)
+}
+
+fn with_wanted(view: &View, vector: NicVector) -> Vector {
+    Vector {
+        irq: vector.irq,
+        wanted: read_list(view.sysroot, &format!("/proc/irq/{}/smp_affinity_list", vector.irq)),
+        effective: vector.delivered_to.known().unwrap_or_default(),
+        fired: vector.counts.into_iter().filter(|(_, count)| *count > 0).collect(),
+        action: vector.actions.join(", "),
+    }
+}
+
+fn judge(view: &View, device: &Device, draft: Draft, vectors: &[Vector]) -> Finding {
+    let mut taken: Vec<u32> = vectors.iter().flat_map(|vector| vector.effective.iter().copied()).collect();
+    taken.sort_unstable();
+    taken.dedup();
+    let poll = view.poll_cpu(device, &taken);
+    let poll_core = poll.and_then(|cpu| view.topology.cpu(cpu)).map(|cpu| cpu.core_siblings.clone());
+    let isolated = view.isolated();
+    let kept_free =
+        |cpu: &u32| isolated.contains(cpu) || poll_core.as_ref().is_some_and(|core| core.contains(cpu));
+    let mut faults = Vec::new();
+    let here = view.cpus_near(device);
+    let on = |is_bad: &dyn Fn(&u32) -> bool| -> Vec<u32> {
+        vectors.iter().filter(|vector| vector.effective.iter().any(is_bad)).map(|vector| vector.irq).collect()
+    };
+    if let Value::Known(node) = device.node {
+        let far = on(&|cpu| !here.contains(cpu));
+        if !far.is_empty() {
+            faults.push(format!("IRQs {} may fire off the NIC's node {node}", cpulist::format(&far)));
+        }
+    }
+    let disturbing = on(&|cpu| kept_free(cpu));
+    if let (Some(poll), false) = (poll, disturbing.is_empty()) {
+        faults.push(format!(
+            "IRQs {} may fire on isolated CPUs or on the core of CPU {poll}, where a thread would poll",
+            cpulist::format(&disturbing)
+        ));
+    }
+    if vectors.len() > 1 && taken.len() == 1 {
+        faults.push(format!(
+            "all {} vectors share CPU {}, which takes TCP one packet after the other",
+            vectors.len(),
+            taken[0]
+        ));
+    }
+    let spread = spread(view, &here, &kept_free);
+    let moving = vectors.iter().filter(|vector| {
+        matches!(&vector.wanted, Value::Known(wanted) if !vector.effective.iter().all(|cpu| wanted.contains(cpu)))
+    });
+    let moving: Vec<u32> = moving.map(|vector| vector.irq).collect();
+    if !faults.is_empty() {
+        return draft
+            .remedy(commands(vectors, &spread))
+            .warning(format!("{} (busy-polled runs take none of them)", faults.join("; ")));
+    }
+    if !moving.is_empty() {
+        let irqs = cpulist::format(&moving);
+        return draft
+            .note(format!("IRQs {irqs} have a new affinity that takes effect at their next interrupt"));
+    }
+    draft.fine(format!("{} vectors on CPUs {}", vectors.len(), cpulist::format(&taken)))
+}
+
+/// One CPU of each core near the NIC that nobody polls on; every CPU near it if that leaves none.
+fn spread(view: &View, here: &[u32], kept_free: &dyn Fn(&u32) -> bool) -> Vec<u32> {
+    let is_first_of_core = |cpu: &&u32| {
+        view.topology.cpu(**cpu).is_some_and(|cpu| cpu.core_siblings.iter().min() == Some(&cpu.id))
+    };
+    let free: Vec<u32> =
+        here.iter().filter(is_first_of_core).copied().filter(|cpu| !kept_free(cpu)).collect();
+    if free.is_empty() { here.to_vec() } else { free }
+}
+
+fn commands(vectors: &[Vector], spread: &[u32]) -> String {
+    let command =
+        |(vector, cpu): (&Vector, &u32)| format!("echo {cpu} > /proc/irq/{}/smp_affinity_list", vector.irq);
+    let by_hand: Vec<String> = vectors.iter().zip(spread.iter().cycle()).map(command).collect();
+    format!(
+        "for one run, the knob irq_affinity with the policy nic-node-except-poll;\nby hand, with irqbalance paused:\n{}",
+        by_hand.join("\n")
+    )
+}
+
+fn in_effect(cpus: &[u32]) -> String {
+    if cpus.is_empty() { "none".into() } else { cpulist::format(cpus) }
+}
+
+/// The CPUs an interrupt fired on, those that took most of it first.
+fn fired(counts: &[(u32, u64)]) -> String {
+    if counts.is_empty() {
+        return "never fired".into();
+    }
+    let mut counts = counts.to_vec();
+    counts.sort_unstable_by_key(|(cpu, count)| (std::cmp::Reverse(*count), *cpu));
+    let shown: Vec<String> =
+        counts.iter().take(4).map(|(cpu, count)| format!("{count} on CPU {cpu}")).collect();
+    let rest = counts.len().saturating_sub(4);
+    if rest == 0 { shown.join(", ") } else { format!("{}, and on {rest} more CPUs", shown.join(", ")) }
+}
+
+fn default_mask(view: &View) -> Finding {
+    let mask = view.sysroot.read(DEFAULT_MASK);
+    let cpus = mask.as_ref().parse(|text| cpumask::parse(text));
+    let draft = DEFAULT.about(HOST).read(DEFAULT_MASK, &mask);
+    let Value::Known(cpus) = &cpus else { return draft.without("the default affinity", &cpus) };
+    let isolated = view.isolated();
+    let shared: Vec<u32> = cpus.iter().copied().filter(|cpu| isolated.contains(cpu)).collect();
+    if shared.is_empty() {
+        return draft.fine(format!("CPUs {}", cpulist::format(cpus)));
+    }
+    let rest: Vec<u32> = cpus.iter().copied().filter(|cpu| !isolated.contains(cpu)).collect();
+    draft
+        .remedy(format!("echo {} > {DEFAULT_MASK}", cpumask::format(&rest)))
+        .note(format!("new interrupts may go to the isolated CPUs {}", cpulist::format(&shared)))
+}
