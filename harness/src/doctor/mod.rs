@@ -7,15 +7,21 @@
 mod by_cpu;
 mod ceiling;
 mod check;
+mod identity;
 mod idle;
 mod iommu;
 mod isolation;
+mod kernel_log;
 mod memory;
 mod movers;
 mod numa;
 mod pcie;
 mod placement;
+mod port;
 mod power;
+mod qos;
+mod queues;
+mod surroundings;
 mod sysctl;
 mod view;
 
@@ -66,16 +72,22 @@ pub fn audit(sysroot: &Sysroot, device: Option<&str>) -> Result<Audit, DoctorErr
 
 /// All of them, in the order in which a run meets the thing: the NIC first, the kernel's sockets last.
 fn findings(view: &View) -> Vec<Finding> {
-    let subjects: [fn(&View) -> Vec<Finding>; 10] = [
+    let subjects: [fn(&View) -> Vec<Finding>; 16] = [
+        port::findings,
+        qos::findings,
         pcie::findings,
         iommu::findings,
-        placement::findings,
+        identity::findings,
+        kernel_log::findings,
         numa::findings,
+        placement::findings,
         memory::findings,
         power::findings,
         idle::findings,
         isolation::findings,
         movers::findings,
+        surroundings::findings,
+        queues::findings,
         sysctl::findings,
     ];
     subjects.iter().flat_map(|subject| subject(view)).collect()

@@ -1,0 +1,186 @@
+//! The ports: state, MTU and GIDs. What is wrong here stops a run, or sends it another way than was meant.
+
+use host::{Nic, Value, gid, netdev::Netdev};
+use schema::{Finding, Matters};
+
+use super::{
+    ceiling,
+    check::{Check, Draft},
+    view::{Device, Port, View},
+};
+
+const ALL_PATHS: &[Matters] = &[Matters::DataPath, Matters::EventMode, Matters::ControlPath];
+
+const STATE: Check = Check {
+    name: "port-state",
+    expected: "4: ACTIVE and 5: LinkUp, its network device up with carrier",
+    authority: "kernel documentation (ABI/stable/sysfs-class-infiniband); on RoCE the state follows the network device",
+    matters: ALL_PATHS,
+};
+
+const MTU: Check = Check {
+    name: "mtu",
+    expected: "4192 bytes or more (in practice 4200 or 9000) on both hosts and the switch, for a RoCE MTU of 4096",
+    authority: "the kernel's iboe_get_mtu (rdma/ib_addr.h): the largest of 256 to 4096 that fits with 96 bytes of headers",
+    matters: &[Matters::DataPath],
+};
+
+const GID: Check = Check {
+    name: "gid",
+    expected: "a RoCE v2 entry with an IPv4 address of the port's own network device",
+    authority: "kernel documentation (ABI/stable/sysfs-class-infiniband: gid_attrs); its index is nowhere fixed",
+    matters: ALL_PATHS,
+};
+
+/// Three findings a port.
+pub(super) fn findings(view: &View) -> Vec<Finding> {
+    let of_port =
+        |device, port| [state(view, device, port), mtu(view, device, port), gids(view, device, port)];
+    let of_device = |device| Device::ports(device).flat_map(move |port| of_port(device, port));
+    view.devices.iter().flat_map(of_device).collect()
+}
+
+impl Device {
+    fn ports(&self) -> impl Iterator<Item = &Port> {
+        self.ports.iter()
+    }
+
+    /// A port as the subject of a finding: the device, and the port's number where there are several.
+    pub(super) fn with(&self, port: &Port) -> String {
+        if self.ports.len() == 1 { self.name.clone() } else { format!("{}/{}", self.name, port.number) }
+    }
+}
+
+fn state(view: &View, device: &Device, port: &Port) -> Finding {
+    let nic = Nic::new(view.sysroot, &device.name);
+    let folder = format!("/sys/class/infiniband/{}/ports/{}", device.name, port.number);
+    let state = nic.state(port.number);
+    let physical = view.sysroot.read(format!("{folder}/phys_state"));
+    let mut draft = STATE
+        .about(&device.with(port))
+        .read(format!("{folder}/state"), &state)
+        .read(format!("{folder}/phys_state"), &physical)
+        .read(format!("{folder}/rate"), &port.rate);
+    for name in &port.netdevs {
+        draft = read_netdev(draft, &Netdev::new(view.sysroot, name));
+    }
+    let Value::Known(state) = &state else { return draft.without("state", &state) };
+    if state.ends_with("ACTIVE") {
+        let rate = port.rate.clone().known().unwrap_or_else(|| "rate not known".into());
+        return draft.fine(format!("{state}, {rate}"));
+    }
+    let (why, remedy) = why_down(view, port);
+    draft.remedy(remedy).wrong(format!("{state}: {why}"))
+}
+
+fn read_netdev(draft: Draft, netdev: &Netdev) -> Draft {
+    draft
+        .read(netdev.path("operstate"), &netdev.operstate())
+        .read(netdev.path("carrier"), &netdev.carrier().map(u8::from))
+        .read(netdev.path("carrier_changes"), &netdev.carrier_changes())
+}
+
+/// Why a port is not active, as far as its network device tells, and what to do.
+pub(super) fn why_down(view: &View, port: &Port) -> (String, String) {
+    if !port.ethernet {
+        return (
+            "an InfiniBand port waits for a subnet manager".into(),
+            "sminfo; start opensm on one host if the fabric has none".into(),
+        );
+    }
+    let Some(name) = port.netdevs.first() else {
+        return (
+            "it has no network device here (it may be in another network namespace)".into(),
+            "ip -all netns exec ip -br link".into(),
+        );
+    };
+    let netdev = Netdev::new(view.sysroot, name);
+    match (netdev.is_up(), netdev.carrier()) {
+        (Value::Known(false), _) => {
+            (format!("the network device {name} is administratively down"), format!("ip link set {name} up"))
+        }
+        (_, Value::Known(false)) => (
+            format!(
+                "the network device {name} has no carrier: cable, module, the switch's port, or FEC and speed that do not match"
+            ),
+            format!("ethtool {name}; ethtool -m {name}; look at the switch's port"),
+        ),
+        _ => (
+            format!("the network device {name} is up with carrier, so it is not the link"),
+            format!("ip -d link show {name}; dmesg | grep {name}"),
+        ),
+    }
+}
+
+fn mtu(view: &View, device: &Device, port: &Port) -> Finding {
+    let draft = MTU.about(&device.with(port));
+    if !port.ethernet {
+        return draft.not_applicable("an InfiniBand port: the subnet manager sets its MTU");
+    }
+    let Some(name) = port.netdevs.first() else {
+        return draft.unknown("the port has no network device to read it from");
+    };
+    let netdev = Netdev::new(view.sysroot, name);
+    let mtu = netdev.mtu();
+    let roce = mtu.as_ref().map(|mtu| match ceiling::path_mtu(*mtu) {
+        Some(roce) => roce.to_string(),
+        None => "none".into(),
+    });
+    let draft = draft
+        .read(netdev.path("mtu"), &mtu)
+        .read("active_mtu (computed: sysfs has no file; verbs-bench devices asks the driver)", &roce);
+    let Value::Known(mtu) = mtu else { return draft.without("MTU of the network device", &mtu) };
+    match ceiling::path_mtu(mtu) {
+        Some(4096) => draft.fine(format!("{mtu} on {name}, which gives RoCE packets of 4096 bytes")),
+        Some(roce) => draft
+            .remedy(format!(
+                "with the knob mtu of a tuning profile (disruptive), on both hosts: ip link set {name} mtu {}; the switch must \
+                 take it too, and QPs that are connected keep their MTU",
+                4200
+            ))
+            .warning(format!(
+                "{mtu} on {name} gives RoCE packets of {roce} bytes: payload is at most {:.1} % of the link, at 4096 it \
+                 would be {:.1} %",
+                ceiling::wire_gigabits(100.0, roce),
+                ceiling::wire_gigabits(100.0, 4096)
+            )),
+        None => draft
+            .remedy(format!("ip link set {name} mtu 1500"))
+            .wrong(format!("{mtu} on {name} is too small for any RoCE packet ({} bytes of headers and 256 of payload)", ceiling::ROCE_HEADERS_BYTES)),
+    }
+}
+
+fn gids(view: &View, device: &Device, port: &Port) -> Finding {
+    let draft = GID.about(&device.with(port));
+    if !port.ethernet {
+        return draft.not_applicable("an InfiniBand port: its GIDs come from the subnet");
+    }
+    let table = gid::table(view.sysroot, &device.name, port.number);
+    let Value::Known(entries) = &table else { return draft.without("table of GIDs", &table) };
+    let folder = gid::folder(&device.name, port.number);
+    let draft = entries.iter().fold(draft, |draft, entry| {
+        let kind = entry.kind.clone().known().unwrap_or_else(|| "type not known".into());
+        let netdev = entry.netdev.clone().known().unwrap_or_else(|| "no netdev".into());
+        draft.seen(format!("{folder}/{}", entry.index), format!("{} {kind} {netdev}", entry.address))
+    });
+    if device.kind == super::view::Kind::SoftIwarp {
+        return draft.not_applicable("iWARP: a GID is no RoCE address here");
+    }
+    let v2: Vec<&gid::Gid> = entries.iter().filter(|entry| entry.is_v2()).collect();
+    let of_port =
+        |entry: &&&gid::Gid| matches!(&entry.netdev, Value::Known(netdev) if port.netdevs.contains(netdev));
+    let routable = v2.iter().find(|entry| entry.address.is_ipv4() && of_port(entry));
+    let netdev = port.netdevs.first().map_or("the network device", String::as_str);
+    match (routable, v2.as_slice()) {
+        (Some(entry), _) => draft.fine(format!("index {} is RoCE v2, {}", entry.index, entry.address)),
+        (None, []) => draft
+            .remedy(format!("ip addr add ADDRESS/24 dev {netdev}; is RoCE switched off (devlink dev param show pci/{} name enable_roce)?", device.address()))
+            .wrong("no entry of RoCE v2: nothing that can be routed reaches this port"),
+        (None, [first, ..]) => draft
+            .remedy(format!("ip addr add ADDRESS/24 dev {netdev}"))
+            .warning(format!(
+                "no RoCE v2 entry with an IPv4 address; index {} is {}, which serves peers that have IPv6 alike",
+                first.index, first.address
+            )),
+    }
+}

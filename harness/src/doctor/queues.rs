@@ -1,0 +1,59 @@
+//! Rings, channels and coalescing of the NIC's network device: what guides tell one to turn, and verbs do not use.
+
+use host::{Aspect, Value, ethtool};
+use schema::{Finding, Matters};
+
+use super::{
+    check::Check,
+    view::{Device, View},
+};
+
+const RINGS: Check = Check {
+    name: "rings",
+    expected: "any: queue pairs have queues of their own; large rings help TCP alone",
+    authority: "ethtool -g; the kernel's mlx5 documentation",
+    matters: &[Matters::TcpOnly],
+};
+
+const CHANNELS: Check = Check {
+    name: "channels",
+    expected: "any: the completion vectors of verbs are counted apart",
+    authority: "ethtool -l; the kernel's mlx5 documentation",
+    matters: &[Matters::TcpOnly],
+};
+
+const COALESCING: Check = Check {
+    name: "coalescing",
+    expected: "any: completions of verbs are moderated by the CQ's own settings",
+    authority: "ethtool -c; ibv_modify_cq(3)",
+    matters: &[Matters::TcpOnly],
+};
+
+/// Three findings a device.
+pub(super) fn findings(view: &View) -> Vec<Finding> {
+    let asked = [
+        (&RINGS, Aspect::Rings, ["rx", "tx", "rx_max", "tx_max"]),
+        (&CHANNELS, Aspect::Channels, ["combined", "rx", "tx", "max_combined"]),
+        (&COALESCING, Aspect::Coalescing, ["rx_usecs", "tx_usecs", "adaptive_rx", "adaptive_tx"]),
+    ];
+    let of_device = |device| asked.map(|(check, aspect, names)| queue(view, device, check, aspect, names));
+    view.devices.iter().flat_map(of_device).collect()
+}
+
+fn queue(view: &View, device: &Device, check: &Check, aspect: Aspect, names: [&str; 4]) -> Finding {
+    let draft = check.about(&device.name);
+    let netdevs = device.netdevs();
+    let Some(netdev) = netdevs.first() else {
+        return draft.not_applicable("the device has no network device");
+    };
+    let fields = ethtool::fields(view.sysroot, netdev, aspect);
+    let in_words = fields.as_ref().map(|fields| {
+        let shown = names.iter().filter_map(|name| fields.get(*name).map(|value| format!("{name} {value}")));
+        shown.collect::<Vec<_>>().join(", ")
+    });
+    let draft = draft.read(format!("ethtool {netdev} {}", check.name), &in_words);
+    match in_words {
+        Value::Known(words) => draft.fine(words),
+        other => draft.without("the driver's answer", &other),
+    }
+}
