@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use rdma_harness::{scenario::ScenarioError, store::StoreError};
+use rdma_harness::{doctor::DoctorError, scenario::ScenarioError, store::StoreError};
 use reports::Comparison;
 
 /// How the program ends.
@@ -10,7 +10,7 @@ use reports::Comparison;
 pub(crate) enum Exit {
     /// Done; no regression.
     Fine = 0,
-    /// A gate regressed.
+    /// A gate regressed, or an audit found something that is wrong.
     Regression = 1,
     /// The command line or the scenario is wrong; nothing was run.
     Usage = 2,
@@ -37,7 +37,8 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
         error.downcast_ref::<StoreError>(),
         Some(StoreError::NoCampaign { .. } | StoreError::Missing { .. })
     );
-    if asked_wrongly || error.is::<ScenarioError>() || error.is::<UsageError>() {
+    let no_such_device = matches!(error.downcast_ref::<DoctorError>(), Some(DoctorError::NoDevice { .. }));
+    if asked_wrongly || no_such_device || error.is::<ScenarioError>() || error.is::<UsageError>() {
         Exit::Usage
     } else {
         Exit::CouldNotRun

@@ -3,6 +3,7 @@
 mod agent;
 mod compare;
 mod completions;
+mod doctor;
 mod export;
 mod output;
 mod plan;
@@ -43,6 +44,8 @@ pub(crate) struct Cli {
 enum Command {
     /// Carry out a scenario, keep every run, and say what came out
     Run(run::Run),
+    /// Look at this host for what changes RDMA: what was read, what is expected, what to do
+    Doctor(doctor::Doctor),
     /// Show what a scenario would run, in which order, for how long, and what it can see
     Plan(plan::Plan),
     /// List campaigns, or the runs of one
@@ -65,6 +68,7 @@ impl Cli {
         let place = Place(self.store);
         match self.command {
             Command::Run(run) => run.execute(&place),
+            Command::Doctor(doctor) => doctor.execute(),
             Command::Plan(plan) => plan.execute(),
             Command::Runs(runs) => runs.execute(&place),
             Command::Compare(compare) => compare.execute(&place),

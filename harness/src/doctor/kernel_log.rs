@@ -92,10 +92,14 @@ fn finding(device: &Device, log: &Value<Vec<String>>) -> Finding {
         }
         ([first, ..], ..) => draft
             .remedy("`rdma-harness doctor --symptom driver-load`")
-            .wrong(format!("{} lines of failure: {first}", dead.len())),
-        ([], [first, ..], _) => draft.warning(format!("{} lines of what costs: {first}", costly.len())),
+            .wrong(format!("{}: {first}", lines_of(dead.len(), "failure"))),
+        ([], [first, ..], _) => draft.warning(format!("{}: {first}", lines_of(costly.len(), "what costs"))),
         ([], [], downs) => draft.warning(format!("the link went down {downs} times since the log begins")),
     }
+}
+
+fn lines_of(count: usize, what: &str) -> String {
+    if count == 1 { format!("a line of {what}") } else { format!("{count} lines of {what}") }
 }
 
 impl Draft {

@@ -23,6 +23,7 @@ mod qos;
 mod queues;
 mod surroundings;
 mod sysctl;
+pub mod text;
 mod view;
 
 use std::path::PathBuf;

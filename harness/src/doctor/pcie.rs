@@ -70,7 +70,7 @@ fn of_device(view: &View, device: &Device) -> Vec<Finding> {
         let why = device.why_software().unwrap_or("its bus device is not on PCI");
         return checks.map(|check| check.about(&device.name).not_applicable(why)).into();
     };
-    let control = pcie::device_control(view.sysroot, &own.folder);
+    let control = control_of(view, own);
     vec![
         link(view, device),
         read_request(device, own, &control),
@@ -160,7 +160,7 @@ fn payload(view: &View, device: &Device, own: &Function, control: &Value<DeviceC
         .about(&device.name)
         .read(register(own), &bytes.as_ref().map(|bytes| format!("{bytes} bytes")));
     let root = device.way.last().filter(|root| root.address != own.address);
-    let above = root.map_or(Value::Absent, |root| pcie::device_control(view.sysroot, &root.folder));
+    let above = root.map_or(Value::Absent, |root| control_of(view, root));
     let above = above.map(|control| control.max_payload_bytes());
     let draft = match root {
         Some(root) => draft.read(register(root), &above.as_ref().map(|bytes| format!("{bytes} bytes"))),
@@ -195,6 +195,10 @@ fn ordering(device: &Device, own: &Function, control: &Value<DeviceControl>) -> 
             .warning("disabled: asking for it when registering memory has no effect, which on some CPUs halves bandwidth"),
         other => draft.without("the register", &other),
     }
+}
+
+fn control_of(view: &View, function: &Function) -> Value<DeviceControl> {
+    pcie::device_control(view.sysroot, &format!("{}/config", function.folder))
 }
 
 fn register(function: &Function) -> String {

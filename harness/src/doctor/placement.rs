@@ -44,6 +44,20 @@ struct Vector {
     action: String,
 }
 
+/// Share of interrupts that must have fired where they are sent now, and how few tell nothing.
+const STEADY_SHARE: f64 = 0.95;
+const TELLING_COUNT: u64 = 100;
+
+impl Vector {
+    /// Whether many of its interrupts since boot fired on CPUs it is not sent to now: something has moved it.
+    fn fires_elsewhere(&self) -> bool {
+        let total: u64 = self.fired.iter().map(|(_, count)| count).sum();
+        let here: u64 =
+            self.fired.iter().filter(|(cpu, _)| self.effective.contains(cpu)).map(|(_, count)| count).sum();
+        total >= TELLING_COUNT && (here as f64) < STEADY_SHARE * total as f64
+    }
+}
+
 fn affinity(view: &View, device: &Device) -> Finding {
     let draft = AFFINITY.about(&device.name);
     let vectors = match Nic::new(view.sysroot, &device.name).vectors() {
@@ -112,6 +126,14 @@ fn judge(view: &View, device: &Device, draft: Draft, vectors: &[Vector]) -> Find
             "all {} vectors share CPU {}, which takes TCP one packet after the other",
             vectors.len(),
             taken[0]
+        ));
+    }
+    let elsewhere: Vec<u32> =
+        vectors.iter().filter(|vector| vector.fires_elsewhere()).map(|vector| vector.irq).collect();
+    if !elsewhere.is_empty() {
+        faults.push(format!(
+            "IRQs {} have fired elsewhere than they are sent now",
+            cpulist::format(&elsewhere)
         ));
     }
     let spread = spread(view, &here, &kept_free);

@@ -36,15 +36,11 @@ const GID: Check = Check {
 pub(super) fn findings(view: &View) -> Vec<Finding> {
     let of_port =
         |device, port| [state(view, device, port), mtu(view, device, port), gids(view, device, port)];
-    let of_device = |device| Device::ports(device).flat_map(move |port| of_port(device, port));
-    view.devices.iter().flat_map(of_device).collect()
+    let pairs = view.devices.iter().flat_map(|device| device.ports.iter().map(move |port| (device, port)));
+    pairs.flat_map(|(device, port)| of_port(device, port)).collect()
 }
 
 impl Device {
-    fn ports(&self) -> impl Iterator<Item = &Port> {
-        self.ports.iter()
-    }
-
     /// A port as the subject of a finding: the device, and the port's number where there are several.
     pub(super) fn with(&self, port: &Port) -> String {
         if self.ports.len() == 1 { self.name.clone() } else { format!("{}/{}", self.name, port.number) }
@@ -134,9 +130,8 @@ fn mtu(view: &View, device: &Device, port: &Port) -> Finding {
         Some(4096) => draft.fine(format!("{mtu} on {name}, which gives RoCE packets of 4096 bytes")),
         Some(roce) => draft
             .remedy(format!(
-                "with the knob mtu of a tuning profile (disruptive), on both hosts: ip link set {name} mtu {}; the switch must \
-                 take it too, and QPs that are connected keep their MTU",
-                4200
+                "with the knob mtu of a tuning profile (disruptive), on both hosts: ip link set {name} mtu 4200; the switch must \
+                 take it too, and QPs that are connected keep their MTU"
             ))
             .warning(format!(
                 "{mtu} on {name} gives RoCE packets of {roce} bytes: payload is at most {:.1} % of the link, at 4096 it \

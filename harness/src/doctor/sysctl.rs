@@ -170,6 +170,8 @@ fn advice(advised: &str, value: &str) -> String {
         _ if advised == value => {
             return "guides for RoCE give the same value, and RDMA does not see it".into();
         }
+        // A switch is neither higher nor lower.
+        (Some(0..=2), _) => "change it",
         (Some(theirs), Some(ours)) if theirs < ours => "lower it",
         (Some(theirs), Some(ours)) if theirs > ours => "raise it",
         _ => "change it",

@@ -1,0 +1,60 @@
+//! `doctor`: the audit of a host.
+
+use std::{env, io::IsTerminal as _, path::PathBuf};
+
+use clap::Args;
+use host::Sysroot;
+use rdma_harness::doctor::{self, text::Look};
+use schema::Severity;
+
+use super::output;
+use crate::exit::Exit;
+
+/// Columns where nobody says how many there are, and the most that read well.
+const WIDTH: usize = 100;
+
+/// Arguments of `doctor`.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  rdma-harness doctor                          this host, all its RDMA devices
+  rdma-harness doctor -d mlx5_0 --all          one of them, with every reading
+  rdma-harness doctor --sysroot tree --json    a recorded host
+
+Exit codes: 0 nothing is wrong, 1 something is, 2 wrong use, 3 could not read.
+It writes nothing and starts no program. Without root it says what it could not see.")]
+pub(super) struct Doctor {
+    /// RDMA device to look at; all of them if absent
+    #[arg(short, long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// Root of a recorded host instead of this one
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    sysroot: PathBuf,
+    /// Show every reading, also of what is fine
+    #[arg(long)]
+    all: bool,
+    /// Print the audit as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Doctor {
+    pub(super) fn execute(self) -> anyhow::Result<Exit> {
+        let audit = doctor::audit(&Sysroot::new(&self.sysroot), self.device.as_deref())?;
+        if self.json {
+            output::print(&serde_json::to_string_pretty(&audit)?)?;
+        } else {
+            output::print(&doctor::text::audit(&audit, self.look()))?;
+        }
+        let wrong = audit.findings.iter().any(|finding| finding.severity == Severity::Wrong);
+        Ok(if wrong { Exit::Regression } else { Exit::Fine })
+    }
+
+    fn look(&self) -> Look {
+        let columns = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        Look {
+            all: self.all,
+            colour: std::io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none(),
+            width: columns.unwrap_or(WIDTH).clamp(60, WIDTH),
+        }
+    }
+}
