@@ -9,6 +9,7 @@ pub mod boot;
 pub mod doctor;
 pub mod evidence;
 pub mod interrupt;
+pub mod knowledge;
 pub mod plan;
 pub mod resume;
 pub mod run;

@@ -35,6 +35,23 @@ pub fn measured(record: &RunRecord) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
+/// A text broken between words into lines of at most `width` columns, each begun with `indent`; a longer word stands alone.
+pub fn wrap(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = Vec::new();
+    let mut line = indent.to_owned();
+    for word in text.split_whitespace() {
+        let is_empty = line.len() == indent.len();
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::replace(&mut line, format!("{indent}{word}")));
+        } else {
+            let gap = if is_empty { "" } else { " " };
+            line = line + gap + word;
+        }
+    }
+    lines.push(line);
+    lines.join("\n")
+}
+
 fn quantity(value: f64, test: Test) -> String {
     let scales: &[(f64, &str)] = match test {
         Test::Bandwidth => &[(1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")],
@@ -61,6 +78,13 @@ mod tests {
         assert_eq!(quantity(15.96e9, Test::Bandwidth), "16.0 Gb/s");
         assert_eq!(quantity(2_134.0, Test::Latency), "2.13 us");
         assert_eq!(quantity(0.0, Test::Latency), "0.00 ns");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_and_long_words_are_kept_whole() {
+        let text = "one two  three\nincomprehensibilities four";
+        assert_eq!(wrap(text, 11, "  "), "  one two\n  three\n  incomprehensibilities\n  four");
+        assert_eq!(wrap("", 11, "  "), "  ");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod arrows;
 mod bad_input;
 mod bad_scenarios;
+mod explain;
 mod faults;
 mod ground_truth;
 mod harness_run;

@@ -4,6 +4,7 @@ mod agent;
 mod compare;
 mod completions;
 mod doctor;
+mod explain;
 mod export;
 mod output;
 mod plan;
@@ -58,6 +59,8 @@ enum Command {
     Export(export::Export),
     /// Look after one side of a campaign on this host, driven over stdin and stdout (`run` starts it)
     Agent(agent::Agent),
+    /// Tell what a knob of a host does, or whether something that is said of RDMA hosts holds
+    Explain(explain::Explain),
     /// Print a completion script for a shell
     Completions(completions::Completions),
 }
@@ -75,6 +78,7 @@ impl Cli {
             Command::Report(report) => report.execute(&place),
             Command::Export(export) => export.execute(&place),
             Command::Agent(agent) => agent.execute(),
+            Command::Explain(explain) => explain.execute(),
             Command::Completions(completions) => completions.execute(),
         }
     }

@@ -40,6 +40,12 @@ pub(super) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Columns to write for: those of the terminal up to 100, beyond which lines are hard to read; 100 where there is none.
+pub(super) fn width() -> usize {
+    let terminal = console::Term::stdout().size_checked();
+    terminal.map_or(100, |(_, columns)| usize::from(columns).clamp(40, 100))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

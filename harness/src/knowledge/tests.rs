@@ -1,0 +1,197 @@
+//! The entries against each other, against the tree they name, and against docs/tuning.md.
+
+use std::{collections::BTreeSet, env, fs, path::PathBuf};
+
+use schema::Class;
+
+use super::{entry::*, *};
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Names of the checks of an audit, which are names of entries.
+const CHECKS: &str = "
+    sysctl.net.core.rmem_max sysctl.net.core.wmem_max sysctl.net.core.rmem_default sysctl.net.core.wmem_default
+    sysctl.net.ipv4.tcp_rmem sysctl.net.ipv4.tcp_wmem sysctl.net.ipv4.tcp_window_scaling
+    sysctl.net.core.netdev_max_backlog sysctl.net.core.somaxconn sysctl.net.ipv4.tcp_timestamps
+    sysctl.net.ipv4.tcp_tw_reuse sysctl.net.ipv4.tcp_ecn
+    irqbalance irq-affinity irq-default-affinity isolcpus nohz-full isolated-partition workqueue-cpus
+    numa-node numa-memory numa-balancing governor epp turbo c-states pm-qos resume-latency smt
+    thp huge-pages memlock iommu pcie-link pcie-max-read-request pcie-max-payload pcie-relaxed-ordering pcie-aspm pcie-aer
+    firmware driver port-state mtu gid trust tos pfc global-pause dcbx dcqcn rings channels coalescing lag firewall
+    kernel-log nvconfig";
+
+#[test]
+fn every_check_has_its_knob_and_every_doctor_trial_its_check() {
+    let checks: BTreeSet<&str> = CHECKS.split_whitespace().collect();
+    for check in &checks {
+        let entry = by_id(check).unwrap_or_else(|| panic!("no entry for the check {check}"));
+        assert!(entry.is_knob() && entry.status.contains(&Status::Audited), "{check}");
+    }
+    for (entry, trial) in trials() {
+        if let Trial::Doctor(check) = trial {
+            assert!(checks.contains(check.as_str()), "{}: no check {check}", entry.id);
+        }
+    }
+}
+
+#[test]
+fn every_claim_of_both_guides_and_every_further_knob_has_its_entry() {
+    let known: BTreeSet<String> =
+        entries().iter().flat_map(|entry| &entry.rows).map(Row::to_string).collect();
+    let numbers = (1..=32).map(|n| format!("1-{n}")).chain((1..=26).map(|n| format!("2-{n}")));
+    let all = numbers.chain((1..=34).map(|n| format!("x-{n}"))).chain(["1-16b".to_owned()]);
+    assert_eq!(known, all.collect());
+}
+
+#[test]
+fn ids_are_unique_and_entries_are_whole() {
+    let mut ids = BTreeSet::new();
+    for entry in entries() {
+        let id = &entry.id;
+        assert!(ids.insert(id), "{id} twice");
+        assert_eq!(
+            entry.says.is_empty(),
+            entry.verdict.is_none(),
+            "{id}: a claim has a verdict, and only a claim"
+        );
+        assert!(
+            entry.is_knob() || !entry.says.is_empty() || !entry.see.is_empty(),
+            "{id} is neither knob nor claim"
+        );
+        assert!(!entry.is_knob() || !entry.read.is_empty(), "{id}: a knob is read somewhere");
+        assert_eq!(entry.set.is_empty(), entry.undo.is_empty(), "{id}: what is set is undone");
+        assert!(!entry.source.is_empty() && !entry.status.is_empty(), "{id}");
+        assert!(
+            entry.in_short().len() < 260,
+            "{id}: the first sentence is for a table: {}",
+            entry.in_short()
+        );
+        for other in &entry.see {
+            assert!(by_id(other).is_some_and(|other| other.id != *id), "{id} refers to {other}");
+        }
+        let texts = [&entry.title, &entry.says, &entry.why].into_iter().chain(&entry.read).chain(&entry.set);
+        for text in texts.chain(&entry.undo).chain(&entry.source) {
+            assert!(text.is_ascii() && !text.contains('\n'), "{id}: {text}");
+        }
+    }
+}
+
+#[test]
+fn no_two_entries_have_a_name_in_common() {
+    let mut names = BTreeSet::new();
+    for entry in entries() {
+        for name in entry.aliases.iter().chain([&entry.id]) {
+            assert!(names.insert(name.to_lowercase()), "{name} is given twice, at {}", entry.id);
+            assert!(matches!(find(name), Found::One(found) if found.id == entry.id), "{name} is not found");
+        }
+    }
+}
+
+#[test]
+fn what_is_applied_is_a_knob_of_profiles_with_the_same_class() {
+    for entry in entries() {
+        let Some(knob) = entry.knob else {
+            let managed = entry.id == "managed-irqs";
+            assert!(managed || !entry.status.contains(&Status::Applied), "{} names no knob", entry.id);
+            continue;
+        };
+        let expected = match knob.class() {
+            Class::SelfRestoring => Handling::SelfRestoring,
+            Class::Instant => Handling::Instant,
+            Class::Disruptive => Handling::Disruptive,
+            Class::Boot => Handling::Boot,
+        };
+        assert_eq!(entry.class, Some(expected), "{}", entry.id);
+    }
+    for knob in schema::Knob::ALL {
+        assert!(entries().iter().any(|entry| entry.knob == Some(*knob)), "no entry explains {knob:?}");
+    }
+}
+
+fn trials() -> impl Iterator<Item = (&'static Entry, &'static Trial)> {
+    entries().iter().flat_map(|entry| entry.trial.iter().map(move |trial| (entry, trial)))
+}
+
+#[test]
+fn the_document_is_written_from_the_entries() {
+    let file = repository().join("docs/tuning.md");
+    if env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&file, document()).expect("written");
+    }
+    let kept = fs::read_to_string(&file).unwrap_or_default();
+    assert!(kept == document(), "docs/tuning.md differs from the entries; UPDATE_GOLDEN=1 writes it anew");
+}
+
+#[track_caller]
+fn found(question: &str) -> &'static str {
+    match find(question) {
+        Found::One(entry) => &entry.id,
+        other => panic!("`{question}`: {other:?}"),
+    }
+}
+
+#[test]
+fn a_knob_is_found_by_its_name_its_path_and_its_last_word() {
+    for question in [
+        "net.core.rmem_max",
+        "rmem_max",
+        "/proc/sys/net/core/rmem_max",
+        "sysctl.net.core.rmem_max",
+        "RMEM_MAX",
+    ] {
+        assert_eq!(found(question), "sysctl.net.core.rmem_max");
+    }
+    assert_eq!(found("smp_affinity"), "irq-affinity");
+    assert_eq!(found("/proc/irq/default_smp_affinity"), "irq-default-affinity");
+    assert_eq!(found("/dev/cpu_dma_latency"), "pm-qos");
+    assert_eq!(found("/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us"), "resume-latency");
+    assert_eq!(found("kernel.numa_balancing"), "numa-balancing");
+}
+
+#[test]
+fn a_claim_is_found_by_its_number_and_by_its_words() {
+    assert_eq!(found("1-18"), "echo-2-smp-affinity");
+    assert_eq!(found("guide 1, claim 18"), "echo-2-smp-affinity");
+    assert_eq!(found("x-9"), "irq-default-affinity");
+    assert_eq!(found("echo 2 smp_affinity"), "echo-2-smp-affinity");
+    assert_eq!(found("'echo 2 > /proc/irq/118/smp_affinity'"), "echo-2-smp-affinity");
+    assert_eq!(found("mtu 4096"), "mtu");
+    assert_eq!(found("does RoCE need an MTU of 4096?"), "mtu");
+    assert_eq!(found("ib_write_bw -r 1000"), "perftest-r-1000");
+    assert_eq!(found("watch port_xmit_data for loss"), "port-xmit-data");
+    assert_eq!(found("perf record -e mlx5:sw_irq"), "mlx5-sw_irq");
+}
+
+#[test]
+fn a_word_that_several_have_lists_them_and_a_slip_is_recognised() {
+    let Found::Several(several) = find("pause") else { panic!("pause is in several") };
+    assert!(several.iter().any(|entry| entry.id == "global-pause"), "{several:?}");
+    let Found::None(near) = find("rmem_mxa") else { panic!("there is no such thing") };
+    assert!(near.contains(&"sysctl.net.core.rmem_max"), "{near:?}");
+    assert_eq!(find("xyzzy"), Found::None(Vec::new()));
+    assert_eq!(find(""), Found::None(Vec::new()));
+}
+
+#[test]
+fn a_page_has_everything_and_keeps_to_its_width() {
+    let page = show(by_id("echo-2-smp-affinity").unwrap(), 60);
+    for part in [
+        "Verdict\n  false",
+        "It binds it to CPU 1",
+        "echo 2 > /proc/irq/N/smp_affinity_list",
+        "guide 1, claim 18",
+    ] {
+        assert!(page.contains(part), "no `{part}` in\n{page}");
+    }
+    let prose = page.lines().filter(|line| !line.contains('/'));
+    assert!(prose.clone().all(|line| line.chars().count() <= 60), "{page}");
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_question_panics(question in "\\PC{0,40}") {
+        find(&question);
+    }
+}
