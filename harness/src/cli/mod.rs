@@ -47,6 +47,8 @@ enum Command {
     Run(run::Run),
     /// Look at this host for what changes RDMA: what was read, what is expected, what to do
     Doctor(doctor::Doctor),
+    /// Tell what a knob of a host does, or whether something that is said of RDMA hosts holds
+    Explain(explain::Explain),
     /// Show what a scenario would run, in which order, for how long, and what it can see
     Plan(plan::Plan),
     /// List campaigns, or the runs of one
@@ -59,8 +61,6 @@ enum Command {
     Export(export::Export),
     /// Look after one side of a campaign on this host, driven over stdin and stdout (`run` starts it)
     Agent(agent::Agent),
-    /// Tell what a knob of a host does, or whether something that is said of RDMA hosts holds
-    Explain(explain::Explain),
     /// Print a completion script for a shell
     Completions(completions::Completions),
 }
@@ -72,13 +72,13 @@ impl Cli {
         match self.command {
             Command::Run(run) => run.execute(&place),
             Command::Doctor(doctor) => doctor.execute(),
+            Command::Explain(explain) => explain.execute(),
             Command::Plan(plan) => plan.execute(),
             Command::Runs(runs) => runs.execute(&place),
             Command::Compare(compare) => compare.execute(&place),
             Command::Report(report) => report.execute(&place),
             Command::Export(export) => export.execute(&place),
             Command::Agent(agent) => agent.execute(),
-            Command::Explain(explain) => explain.execute(),
             Command::Completions(completions) => completions.execute(),
         }
     }
