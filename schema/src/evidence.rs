@@ -26,7 +26,8 @@ word_enum! {
 }
 
 word_enum! {
-    /// How a check came out.
+    /// How a check came out, from good to bad.
+    #[derive(PartialOrd, Ord)]
     Level {
         /// As it should be.
         Pass = "pass",

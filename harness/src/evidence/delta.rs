@@ -8,6 +8,9 @@ use super::{
     snapshot::{Key, Snapshot},
 };
 
+/// How the reason begins of a counter that is smaller than before.
+pub(super) const BACKWARDS: &str = "it ran backwards";
+
 /// The counters worth keeping: those that moved, those that can't be told, and those whose standing still is evidence.
 /// Counters of single queues of a network device are left out: there are hundreds, and they count the kernel's traffic.
 pub(super) fn between(before: &Snapshot, after: &Snapshot) -> Vec<CounterDelta> {
@@ -36,9 +39,7 @@ fn delta(key: &Key, before: Option<&Value<u64>>, after: Option<&Value<u64>>) -> 
         },
         (Some(Value::Known(before)), Some(Value::Known(after))) => match after.checked_sub(*before) {
             Some(steps) => steps.checked_mul(factor).ok_or_else(|| "it grew beyond 64 bits".to_owned()),
-            None => {
-                Err(format!("it ran backwards, from {before} to {after}: wrapped, or reset by its driver"))
-            }
+            None => Err(format!("{BACKWARDS}, from {before} to {after}: wrapped, or reset by its driver")),
         },
         (Some(Value::Known(_)), Some(unknown)) => {
             Err(format!("it could not be read at the end: {}", unknown.why_unknown().unwrap_or_default()))

@@ -14,10 +14,12 @@
 
 mod catalogue;
 mod delta;
+mod judge;
 mod sampler;
 mod snapshot;
 mod subject;
 mod watch;
 
+pub use judge::{Thresholds, judge, judge_by};
 pub use subject::Subject;
 pub use watch::Watch;
