@@ -1,6 +1,6 @@
 //! Finds what somebody means: by name, by path, by the number of a claim, or by the words in which they were told it.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 use super::{Entry, entries, row::Row};
 
@@ -73,21 +73,21 @@ fn is_part_of_name(question: &str, entry: &Entry) -> bool {
 
 /// Entries by how well the words of the question fit them; those that fit by nothing are left out.
 fn ranked(question: &str) -> Vec<(&'static Entry, f64)> {
+    static ALL: LazyLock<Vec<(&Entry, Fields)>> =
+        LazyLock::new(|| entries().iter().map(|entry| (entry, Fields::of(entry))).collect());
     let asked: BTreeSet<String> = words(question).collect();
-    let all: Vec<(&Entry, Fields)> = entries().iter().map(|entry| (entry, Fields::of(entry))).collect();
     // A word that few entries have says more than one that most have.
-    let weight = |word: &String| {
-        let having = all.iter().filter(|(_, fields)| fields.has(word)).count();
-        if having == 0 { 0.0 } else { (1.0 + all.len() as f64 / having as f64).ln() }
-    };
-    let weights: Vec<(&String, f64)> = asked.iter().map(|word| (word, weight(word))).collect();
-    let mut ranked: Vec<(&Entry, f64)> = all
-        .iter()
-        .map(|(entry, fields)| {
-            (*entry, weights.iter().map(|(word, weight)| weight * fields.fit(word)).sum::<f64>())
+    let weights: Vec<(String, f64)> = asked
+        .into_iter()
+        .map(|word| {
+            let having = ALL.iter().filter(|(_, fields)| fields.fit(&word) > 0.0).count();
+            let weight = if having == 0 { 0.0 } else { (1.0 + ALL.len() as f64 / having as f64).ln() };
+            (word, weight)
         })
-        .filter(|(_, score)| *score > 0.0)
         .collect();
+    let score = |fields: &Fields| weights.iter().map(|(word, weight)| weight * fields.fit(word)).sum::<f64>();
+    let mut ranked: Vec<(&Entry, f64)> =
+        ALL.iter().map(|(entry, fields)| (*entry, score(fields))).filter(|(_, score)| *score > 0.0).collect();
     ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     ranked
 }
@@ -109,11 +109,8 @@ impl Fields {
         }
     }
 
-    fn has(&self, word: &String) -> bool {
-        self.fit(word) > 0.0
-    }
-
-    fn fit(&self, word: &String) -> f64 {
+    /// How much this word says for the entry: most where it is a name.
+    fn fit(&self, word: &str) -> f64 {
         let in_names = if self.names.contains(word) { 2.0 } else { 0.0 };
         let in_claim = if self.claim.contains(word) { 1.5 } else { 0.0 };
         in_names + in_claim + if self.commands.contains(word) { 1.0 } else { 0.0 }

@@ -10,21 +10,11 @@ fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Names of the checks of an audit, which are names of entries.
-const CHECKS: &str = "
-    sysctl.net.core.rmem_max sysctl.net.core.wmem_max sysctl.net.core.rmem_default sysctl.net.core.wmem_default
-    sysctl.net.ipv4.tcp_rmem sysctl.net.ipv4.tcp_wmem sysctl.net.ipv4.tcp_window_scaling
-    sysctl.net.core.netdev_max_backlog sysctl.net.core.somaxconn sysctl.net.ipv4.tcp_timestamps
-    sysctl.net.ipv4.tcp_tw_reuse sysctl.net.ipv4.tcp_ecn
-    irqbalance irq-affinity irq-default-affinity isolcpus nohz-full isolated-partition workqueue-cpus
-    numa-node numa-memory numa-balancing governor epp turbo c-states pm-qos resume-latency smt
-    thp huge-pages memlock iommu pcie-link pcie-max-read-request pcie-max-payload pcie-relaxed-ordering pcie-aspm pcie-aer
-    firmware driver port-state mtu gid trust tos pfc global-pause dcbx dcqcn rings channels coalescing lag firewall
-    kernel-log nvconfig";
-
 #[test]
-fn every_check_has_its_knob_and_every_doctor_trial_its_check() {
-    let checks: BTreeSet<&str> = CHECKS.split_whitespace().collect();
+fn what_doctor_checks_has_its_knob_and_every_doctor_trial_its_check() {
+    let tree = host::Sysroot::new(repository().join("host/fixtures/two-socket-mlx5"));
+    let audit = crate::doctor::audit(&tree, None).expect("an audit");
+    let checks: BTreeSet<&str> = audit.findings.iter().map(|finding| finding.check.as_str()).collect();
     for check in &checks {
         let entry = by_id(check).unwrap_or_else(|| panic!("no entry for the check {check}"));
         assert!(entry.is_knob() && entry.status.contains(&Status::Audited), "{check}");
@@ -174,19 +164,40 @@ fn a_word_that_several_have_lists_them_and_a_slip_is_recognised() {
     assert_eq!(find(""), Found::None(Vec::new()));
 }
 
-#[test]
-fn a_page_has_everything_and_keeps_to_its_width() {
-    let page = show(by_id("echo-2-smp-affinity").unwrap(), 60);
-    for part in [
-        "Verdict\n  false",
-        "It binds it to CPU 1",
-        "echo 2 > /proc/irq/N/smp_affinity_list",
-        "guide 1, claim 18",
-    ] {
-        assert!(page.contains(part), "no `{part}` in\n{page}");
+/// Compares with a file of `golden/`; with UPDATE_GOLDEN set, writes it.
+#[track_caller]
+fn golden(name: &str, text: &str) {
+    let file = repository().join("harness/golden").join(name);
+    if env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::create_dir_all(file.parent().expect("a folder")).expect("mkdir");
+        fs::write(&file, text).expect("written");
     }
-    let prose = page.lines().filter(|line| !line.contains('/'));
-    assert!(prose.clone().all(|line| line.chars().count() <= 60), "{page}");
+    let kept = fs::read_to_string(&file).unwrap_or_default();
+    assert!(kept == text, "{} differs; UPDATE_GOLDEN=1 writes it anew. Now:\n{text}", file.display());
+}
+
+#[test]
+fn pages_are_as_they_were() {
+    for (name, width) in [("echo-2-smp-affinity", 100), ("irq-affinity", 100), ("mtu", 60)] {
+        golden(&format!("explain-{name}.txt"), &show(by_id(name).unwrap(), width));
+    }
+    let names = ["mtu", "pm-qos", "tcp-latency-with-roce"];
+    let entries: Vec<&Entry> = names.iter().filter_map(|name| by_id(name)).collect();
+    golden("explain-list.txt", &list(&entries, 80));
+}
+
+#[test]
+fn prose_keeps_to_the_width_and_commands_are_not_broken() {
+    for entry in entries() {
+        let page = show(entry, 60);
+        let commands: Vec<&String> = entry.read.iter().chain(&entry.set).chain(&entry.undo).collect();
+        let trials: Vec<String> = entry.trial.iter().map(Trial::to_string).collect();
+        for line in page.lines().filter(|line| line.chars().count() > 60) {
+            let line = line.trim_start().to_owned();
+            let is_word = !line.contains(' ');
+            assert!(is_word || commands.contains(&&line) || trials.contains(&line), "{}: {line}", entry.id);
+        }
+    }
 }
 
 proptest::proptest! {
