@@ -32,7 +32,7 @@ impl Job {
         program: &Path,
         run: u32,
         token: &str,
-        (listen, device): (IpAddr, Option<&str>),
+        (listen, device): (IpAddr, &str),
         tell: impl Fn(Heard) + Send + 'static,
     ) -> io::Result<Job> {
         let token = Token::keep(token)?;
@@ -40,7 +40,7 @@ impl Job {
         command.args(["serve", "--listen", &SocketAddr::new(listen, 0).to_string()]);
         command.arg("--token-file").arg(token.file());
         command.args(["--sessions", "1", "--json", "--exit-with-parent"]).arg(own_pid());
-        if let Some(device) = device {
+        if device != "auto" {
             command.arg(format!("--device={device}"));
         }
         let child = Child::spawn(command, Listen::FirstLine, Vec::new(), tell)?;

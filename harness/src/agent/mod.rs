@@ -1,10 +1,11 @@
 //! The agent of one side of a run, on its own host, and the controller's end of the link to it.
 //!
 //! An agent is `rdma-harness agent`: a launcher starts it once a campaign, here, in a network namespace or through ssh, and
-//! drives it over its stdin and stdout. It alone starts verbs-bench. When the link ends, however that happens, it ends what
-//! it started and goes.
+//! drives it over its stdin and stdout. It alone starts verbs-bench, tunes its host and watches it. When the link ends, however
+//! that happens, it ends what it started, turns its host back and goes.
 
 mod child;
+mod device;
 pub(crate) mod ended;
 mod job;
 pub mod launch;
@@ -14,6 +15,7 @@ pub mod pair;
 pub mod protocol;
 pub mod serve;
 pub mod token;
+mod tuner;
 
 pub use launch::Launcher;
 pub use locate::{LocateError, VerbsBench, locate};

@@ -77,7 +77,8 @@ impl Pair {
     ) -> Result<Pair, LaunchError> {
         for link in [&requester, &responder] {
             let silence_ms = link.silence().map(|silence| silence.as_millis() as u64);
-            link.order(&Order::Hello { protocol: PROTOCOL, silence_ms });
+            let (side, place) = (link.side, link.place.to_string());
+            link.order(&Order::Hello { protocol: PROTOCOL, silence_ms, side, place });
         }
         let deadline = Instant::now() + PATIENCE;
         let mut hellos = [None, None];

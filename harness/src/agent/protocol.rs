@@ -8,7 +8,7 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use schema::{RunSpec, SCHEMA_VERSION};
+use schema::{HostEvidence, KnobRecord, RunSpec, SCHEMA_VERSION, Side, Tuning};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::child::MOST_STDOUT;
@@ -32,6 +32,10 @@ pub enum Order {
         protocol: u32,
         /// Silence after which the agent takes the controller for gone, in ms; null where a dead link is noticed at once.
         silence_ms: Option<u64>,
+        /// Which side the agent is.
+        side: Side,
+        /// Where it runs, in the controller's words.
+        place: String,
     },
     /// Says that the controller is still there. It has no answer.
     Alive {},
@@ -43,8 +47,10 @@ pub enum Order {
         token: String,
         /// Address to listen on.
         listen: IpAddr,
-        /// The only device to use; null for what the requester asks.
-        device: Option<String>,
+        /// The only device to use, or `auto` for what the requester asks.
+        device: String,
+        /// CPUs it polls on, as far as they are named.
+        poll_cpus: Vec<u32>,
     },
     /// Starts the requester of a run.
     Measure {
@@ -62,6 +68,36 @@ pub enum Order {
         /// Number of the run.
         run: u32,
     },
+    /// Plans what each variant turns on this host, and notes how the host stands. Answered.
+    Prepare {
+        /// By variant.
+        variants: Vec<Vec<Part>>,
+    },
+    /// Proves that the host stands as it did when it was prepared. Answered.
+    Prove {},
+    /// Proves it, and turns the knobs of a variant, all or none. Answered.
+    Tune {
+        /// Which of the prepared ones.
+        variant: u32,
+    },
+    /// Reads what was turned again. Answered.
+    Verify {},
+    /// Turns back what was turned, and proves it. Answered.
+    Restore {},
+}
+
+/// What one side turns on the host of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// The side that asks for it.
+    pub side: Side,
+    /// Its RDMA device as the spec says: `auto`, `soft`, or a name.
+    pub device: String,
+    /// CPUs it polls on, as far as they are named.
+    pub poll_cpus: Vec<u32>,
+    /// What it turns.
+    pub tuning: Tuning,
 }
 
 /// What an agent tells its controller.
@@ -90,7 +126,38 @@ pub enum Report {
         run: u32,
         /// How.
         end: End,
+        /// What the host did meanwhile.
+        evidence: Box<HostEvidence>,
     },
+    /// What came of an order about knobs.
+    Answer(Answer),
+}
+
+/// What came of an order about knobs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// The targets it was about.
+    pub knobs: Vec<SideKnob>,
+    /// Why it could not be done; null if it was.
+    pub fault: Option<String>,
+}
+
+impl Answer {
+    /// It could not be done.
+    pub fn fault(why: String) -> Self {
+        Answer { knobs: Vec::new(), fault: Some(why) }
+    }
+}
+
+/// A target, and the side that asked for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SideKnob {
+    /// The side.
+    pub side: Side,
+    /// The target.
+    pub record: KnobRecord,
 }
 
 /// Who answers.
@@ -214,7 +281,12 @@ mod tests {
     #[test]
     fn messages_survive_the_link_one_a_line() {
         let orders = [
-            Order::Hello { protocol: PROTOCOL, silence_ms: Some(30_000) },
+            Order::Hello {
+                protocol: PROTOCOL,
+                silence_ms: Some(30_000),
+                side: Side::Responder,
+                place: "ssh:far".into(),
+            },
             Order::Alive {},
             Order::Measure {
                 run: 3,

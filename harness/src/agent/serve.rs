@@ -9,15 +9,20 @@ use std::{
 };
 
 use host::Sysroot;
-use schema::SCHEMA_VERSION;
+use schema::{CpuChoice, SCHEMA_VERSION, Side};
 
 use super::{
     child::Heard,
+    device,
     job::Job,
     locate,
     protocol::{Hello, MOST_ORDER, Order, PROTOCOL, RELEASE, ReadError, Report, receive, send},
+    tuner::Tuner,
 };
-use crate::interrupt::Interrupt;
+use crate::{
+    evidence::{Subject, Watch},
+    interrupt::Interrupt,
+};
 
 /// How long a process may take to end when it has nothing left to do.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -27,6 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Setup {
     /// The host it looks after.
     pub sysroot: Sysroot,
+    /// Where the journal of its tuning lies; absent: below `/run` of that host.
+    pub state_dir: Option<PathBuf>,
     /// The verbs-bench to start; absent: the one beside this program, else the one in PATH.
     pub verbs_bench: Option<PathBuf>,
     /// How long a process may take to end when it has nothing left to do.
@@ -36,7 +43,7 @@ pub struct Setup {
 impl Setup {
     /// An agent of the host it runs on.
     pub fn live() -> Self {
-        Setup { sysroot: Sysroot::new("/"), verbs_bench: None, patience: PATIENCE }
+        Setup { sysroot: Sysroot::new("/"), state_dir: None, verbs_bench: None, patience: PATIENCE }
     }
 }
 
@@ -46,9 +53,9 @@ pub enum ServeError {
     /// It does not understand its controller.
     #[error("{0}")]
     Link(#[from] ReadError),
-    /// An order came that has no place there.
+    /// The host is not as it was.
     #[error("{0}")]
-    OutOfPlace(String),
+    NotRestored(String),
 }
 
 /// What an agent waits for.
@@ -60,10 +67,10 @@ enum Event {
     Interrupted,
 }
 
-/// Serves a controller until the link ends or someone asks to stop; then ends what was started.
+/// Serves a controller until the link ends or someone asks to stop; then ends what was started and turns back what was turned.
 ///
 /// # Errors
-/// When what comes over the link is not of the protocol. Clean-up is done in any case.
+/// When what comes over the link is not of the protocol, or the host could not be turned back. Clean-up is done in any case.
 pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write,
@@ -77,8 +84,14 @@ pub fn serve(
     });
     let orders = events.clone();
     thread::spawn(move || read_orders(input, &orders));
-    let mut agent = Agent { setup, output, events, silence: None, program: None, job: None };
-    agent.attend(&heard)
+    let tuner = Tuner::new(setup.sysroot.clone(), setup.state_dir.clone());
+    let (side, place) = (Side::Requester, String::new());
+    let mut agent =
+        Agent { setup, side, place, output, events, silence: None, program: None, job: None, tuner };
+    let ended = agent.attend(&heard);
+    agent.job = None; // first of all, the process that uses what is tuned
+    let fault = agent.tuner.restore().fault;
+    ended.and(fault.map_or(Ok(()), |fault| Err(ServeError::NotRestored(fault))))
 }
 
 fn read_orders(input: impl Read, events: &Sender<Event>) {
@@ -98,13 +111,18 @@ fn read_orders(input: impl Read, events: &Sender<Event>) {
 
 struct Agent<W> {
     setup: Setup,
+    side: Side,
+    /// Where it runs, in the controller's words.
+    place: String,
     output: W,
     events: Sender<Event>,
     /// Silence after which the controller is taken for gone.
     silence: Option<Duration>,
     /// verbs-bench, once the controller said hello.
     program: Option<PathBuf>,
-    job: Option<Job>,
+    /// The process of the current run, and what watches the host around it.
+    job: Option<(Job, Watch)>,
+    tuner: Tuner,
 }
 
 impl<W: Write> Agent<W> {
@@ -119,7 +137,7 @@ impl<W: Write> Agent<W> {
                 None => heard.recv().unwrap_or(Event::Interrupted),
             };
             let told = match event {
-                Event::Order(order) => self.obey(order)?,
+                Event::Order(order) => self.obey(order),
                 Event::Heard(run, heard) => self.hear(run, heard),
                 Event::Gone(Some(error)) => return Err(error.into()),
                 Event::Gone(None) | Event::Interrupted => return Ok(()),
@@ -130,21 +148,39 @@ impl<W: Write> Agent<W> {
         }
     }
 
-    fn obey(&mut self, order: Order) -> Result<io::Result<()>, ServeError> {
-        Ok(match order {
-            Order::Hello { silence_ms, .. } => {
+    fn obey(&mut self, order: Order) -> io::Result<()> {
+        let answer = match order {
+            Order::Hello { silence_ms, side, place, .. } => {
                 self.silence = silence_ms.map(Duration::from_millis);
-                self.hello()
+                (self.side, self.place) = (side, place);
+                return self.hello();
             }
-            Order::Alive {} => Ok(()),
-            Order::Serve { run, token, listen, device } => self.start(run, |program, tell| {
-                Job::serve(program, run, &token, (listen, device.as_deref()), tell)
-            }),
+            Order::Alive {} => return Ok(()),
+            Order::Serve { run, token, listen, device, poll_cpus } => {
+                let subject = self.subject(&device, poll_cpus);
+                return self.start(run, subject, |program, tell| {
+                    Job::serve(program, run, &token, (listen, &device), tell)
+                });
+            }
             Order::Measure { run, token, peer, spec } => {
-                self.start(run, |program, tell| Job::measure(program, run, &token, (peer, &spec), tell))
+                let subject = self.subject(&spec.requester.device, named_cpus(&spec.requester.cpu));
+                return self.start(run, subject, |program, tell| {
+                    Job::measure(program, run, &token, (peer, &spec), tell)
+                });
             }
-            Order::Stop { run } => self.end(run, Duration::ZERO, Vec::new()),
-        })
+            Order::Stop { run } => return self.end(run, Duration::ZERO, Vec::new()),
+            Order::Prepare { variants } => self.tuner.prepare(variants),
+            Order::Prove {} => self.tuner.prove(),
+            Order::Tune { variant } => self.tuner.tune(variant),
+            Order::Verify {} => self.tuner.verify(),
+            Order::Restore {} => self.tuner.restore(),
+        };
+        send(&mut self.output, &Report::Answer(answer))
+    }
+
+    /// What is watched around a run.
+    fn subject(&self, device: &str, cpus: Vec<u32>) -> Subject {
+        Subject { device: device::named(&self.setup.sysroot, device), cpus, ..Subject::default() }
     }
 
     fn hello(&mut self) -> io::Result<()> {
@@ -171,6 +207,7 @@ impl<W: Write> Agent<W> {
     fn start(
         &mut self,
         run: u32,
+        subject: Subject,
         start: impl FnOnce(&std::path::Path, Box<dyn Fn(Heard) + Send>) -> io::Result<Job>,
     ) -> io::Result<()> {
         let events = self.events.clone();
@@ -179,12 +216,15 @@ impl<W: Write> Agent<W> {
         });
         let started = match (&self.program, &self.job) {
             (None, _) => Err("there is no verbs-bench".to_owned()),
-            (_, Some(job)) => Err(format!("the process of run {} has not ended", job.run)),
-            (Some(program), None) => start(program, tell).map_err(|error| error.to_string()),
+            (_, Some((job, _))) => Err(format!("the process of run {} has not ended", job.run)),
+            (Some(program), None) => {
+                let watch = Watch::start(&self.setup.sysroot, subject);
+                start(program, tell).map(|job| (job, watch)).map_err(|error| error.to_string())
+            }
         };
         match started {
-            Ok(job) => {
-                self.job = Some(job);
+            Ok(started) => {
+                self.job = Some(started);
                 Ok(())
             }
             Err(cause) => send(&mut self.output, &Report::NotStarted { run, cause }),
@@ -194,7 +234,7 @@ impl<W: Write> Agent<W> {
     /// What a process said; one that was stopped is no longer listened to.
     fn hear(&mut self, run: u32, heard: Heard) -> io::Result<()> {
         match heard {
-            Heard::FirstLine(line) if self.job.as_ref().is_some_and(|job| job.run == run) => {
+            Heard::FirstLine(line) if self.job.as_ref().is_some_and(|(job, _)| job.run == run) => {
                 send(&mut self.output, &Report::Said { run, line })
             }
             Heard::FirstLine(_) => Ok(()),
@@ -204,8 +244,17 @@ impl<W: Write> Agent<W> {
 
     /// Waits for the end of a run's process and reports it, once.
     fn end(&mut self, run: u32, patience: Duration, stdout: Vec<u8>) -> io::Result<()> {
-        let Some(job) = self.job.take_if(|job| job.run == run) else { return Ok(()) };
+        let Some((job, watch)) = self.job.take_if(|(job, _)| job.run == run) else { return Ok(()) };
         let end = job.end(patience, stdout)?;
-        send(&mut self.output, &Report::Ended { run, end })
+        let evidence = Box::new(watch.finish(self.side, &*self.place, Vec::new()));
+        send(&mut self.output, &Report::Ended { run, end, evidence })
+    }
+}
+
+/// CPUs that a spec names.
+pub(crate) fn named_cpus(choice: &CpuChoice) -> Vec<u32> {
+    match choice {
+        CpuChoice::List(cpus) => cpus.clone(),
+        CpuChoice::Auto | CpuChoice::None => Vec::new(),
     }
 }

@@ -16,12 +16,12 @@ use crate::exit::Exit;
 #[derive(Args)]
 #[command(
     after_help = "`rdma-harness run` starts one agent a side, and speaks with it in lines of JSON; docs/agents.md has the protocol.
-When stdin ends, or at SIGTERM, SIGINT or SIGHUP, it ends what it started and goes.
+When stdin ends, or at SIGTERM, SIGINT or SIGHUP, it ends what it started, turns back what it turned, and goes.
 
 Example, a rehearsal on a copy of a host's files:
   rdma-harness agent --sysroot ./tree
 
-Exit codes: 0 the link ended, 2 wrong use, 3 what came over the link is no order."
+Exit codes: 0 the link ended, 2 wrong use, 3 what came over the link is no order, or the host could not be turned back."
 )]
 pub(super) struct Agent {
     /// The verbs-bench to use [default: the one beside this program, else the one in PATH]
@@ -30,12 +30,15 @@ pub(super) struct Agent {
     /// Read this folder as the root of the host
     #[arg(long, value_name = "DIR", default_value = "/", env = "RDMA_HARNESS_SYSROOT")]
     sysroot: PathBuf,
+    /// Keep the journal of the tuning in this folder [default: /run/rdma-harness below the root]
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
 }
 
 impl Agent {
     pub(super) fn execute(self) -> anyhow::Result<Exit> {
-        let setup =
-            Setup { sysroot: Sysroot::new(self.sysroot), verbs_bench: self.verbs_bench, ..Setup::live() };
+        let Agent { verbs_bench, sysroot, state_dir } = self;
+        let setup = Setup { sysroot: Sysroot::new(sysroot), state_dir, verbs_bench, ..Setup::live() };
         let interrupt = Interrupt::default();
         let raised = interrupt.clone();
         ctrlc::set_handler(move || raised.raise()).context("listening for signals")?;

@@ -63,23 +63,35 @@ impl Run {
         let agents = Pair::launch(&Launcher::from_environment(self.verbs_bench.clone()), &plan.hosts)?;
         let mut store = place.create_or_open()?;
         let _measuring = store.lock_to_measure()?;
+        let mut processes = Processes::new(agents, plan.hosts.address);
+        processes.prepare(&plan.variants, &plan.workloads)?;
         let id = self.campaign(&mut store, &plan)?;
-        let ending = self.carry_out(&mut store, id, Processes::new(agents, plan.hosts.address))?;
+        let ending = self.carry_out(&mut store, id, &mut processes)?;
+        let complaints = processes.close();
+        for complaint in &complaints {
+            eprintln!("rdma-harness: {complaint}");
+        }
+        let exit = self.end(&store, id, ending)?;
+        Ok(if complaints.is_empty() { exit } else { Exit::CouldNotRun })
+    }
+
+    /// Says how it ended.
+    fn end(&self, store: &Store, id: i64, ending: Ending) -> anyhow::Result<Exit> {
         match ending {
-            Ending::Finished => self.conclude(&store, id),
-            Ending::Interrupted => Ok(self.stopped(&store, id)),
+            Ending::Finished => self.conclude(store, id),
+            Ending::Interrupted => Ok(self.stopped(store, id)),
             Ending::Hopeless(outcome) => {
                 let what = format!("the first runs all {outcome}");
                 eprintln!(
                     "rdma-harness: {what}; the campaign was stopped, since no run can be expected to succeed"
                 );
-                Ok(self.stopped(&store, id))
+                Ok(self.stopped(store, id))
             }
             Ending::Lost(why) => {
                 eprintln!(
                     "rdma-harness: {why}; the campaign was stopped, since no run can be made without it"
                 );
-                Ok(self.stopped(&store, id))
+                Ok(self.stopped(store, id))
             }
         }
     }
@@ -102,11 +114,13 @@ impl Run {
         }
     }
 
-    fn carry_out(&self, store: &mut Store, id: i64, mut processes: Processes) -> anyhow::Result<Ending> {
+    fn carry_out(&self, store: &mut Store, id: i64, processes: &mut Processes) -> anyhow::Result<Ending> {
         let missing = store.missing_runs(id, self.retry_failed)?;
         let campaign = store.load(id)?;
         let work = Work {
             campaign: id,
+            variants: &campaign.variants,
+            grouping: campaign.design.grouping,
             workloads: &campaign.workloads,
             runs: &missing,
             cooldown: Duration::from_nanos(campaign.design.cooldown_ns.get()),
@@ -115,7 +129,7 @@ impl Run {
         let raised = interrupt.clone();
         ctrlc::set_handler(move || raised.raise()).context("listening for Ctrl-C")?;
         let mut shown = Shown::on_stderr(missing.len());
-        let ending = run::carry_out(&work, store, &mut processes, &mut shown, &interrupt);
+        let ending = run::carry_out(&work, store, processes, &mut shown, &interrupt);
         shown.finish();
         Ok(ending?)
     }

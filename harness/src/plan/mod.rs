@@ -56,11 +56,12 @@ pub struct PlannedRun {
 pub fn plan(scenario: &Scenario, drawn_seed: u64) -> Result<Plan, ScenarioError> {
     let resolved = resolve::resolve(scenario)?;
     let seed = scenario.design.seed.unwrap_or(drawn_seed);
+    let slow = resolved.variants.iter().any(|variant| variant.tuning.is_slow());
     let design = Design {
         blocks: scenario.design.blocks,
         seed,
         cooldown_ns: scenario.design.cooldown_ns,
-        grouping: Grouping::PerRun,
+        grouping: if slow { Grouping::PerBlock } else { Grouping::PerRun },
     };
     let runs = order::order(&resolved.workloads, &resolved.variants, &design, scenario.design.order);
     Ok(Plan {

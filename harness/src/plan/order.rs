@@ -1,13 +1,15 @@
 //! The order of the runs: blocks that each hold every variant once and the control, shuffled from a recorded seed.
 //!
 //! A pair is a baseline and a candidate of the same block and workload, so drift slower than a block cancels. The
-//! baseline's two runs are cards of the same deck: which of them is the control is part of the draw.
+//! baseline's two runs are cards of the same deck: which of them is the control is part of the draw. Where hosts are tuned
+//! once a block, a card stands for the runs of all workloads, and the control is a card of its own: its hosts are turned
+//! back and tuned again as they are for a candidate, so that the A/A control sees what that does, too.
 
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{RngCore, SeedableRng},
 };
-use schema::{Design, Purpose, Role, Variant, Workload};
+use schema::{Design, Grouping, Purpose, Role, Variant, Workload};
 
 use super::PlannedRun;
 use crate::scenario::Order;
@@ -30,16 +32,26 @@ pub(super) fn order(
     let cards = cards(variants);
     let mut runs = Vec::new();
     for block in 0..design.blocks {
-        for workload in shuffle_if_asked(workloads.len()) {
-            for card in shuffle_if_asked(cards.len()) {
-                let (variant, purpose) = cards[card];
-                runs.push(PlannedRun {
-                    sequence: runs.len() as u32,
-                    block,
-                    workload: workloads[workload].name.clone(),
-                    variant: variant.to_owned(),
-                    purpose,
-                });
+        let mut add = |workload: usize, card: usize| {
+            let (variant, purpose) = cards[card];
+            runs.push(PlannedRun {
+                sequence: runs.len() as u32,
+                block,
+                workload: workloads[workload].name.clone(),
+                variant: variant.to_owned(),
+                purpose,
+            });
+        };
+        match design.grouping {
+            Grouping::PerRun => {
+                for workload in shuffle_if_asked(workloads.len()) {
+                    shuffle_if_asked(cards.len()).into_iter().for_each(|card| add(workload, card));
+                }
+            }
+            Grouping::PerBlock => {
+                for card in shuffle_if_asked(cards.len()) {
+                    shuffle_if_asked(workloads.len()).into_iter().for_each(|workload| add(workload, card));
+                }
             }
         }
     }
@@ -77,7 +89,7 @@ mod tests {
 
     use super::*;
     use proptest::prelude::*;
-    use schema::{Grouping, Nanos, SidesTuning};
+    use schema::{Nanos, SidesTuning};
 
     fn variants(candidates: usize) -> Vec<Variant> {
         (0..=candidates)
@@ -91,9 +103,19 @@ mod tests {
     }
 
     fn laid_out(workloads: usize, candidates: usize, blocks: u32, seed: u64) -> Vec<PlannedRun> {
+        grouped(Grouping::PerRun, workloads, candidates, blocks, seed)
+    }
+
+    fn grouped(
+        grouping: Grouping,
+        workloads: usize,
+        candidates: usize,
+        blocks: u32,
+        seed: u64,
+    ) -> Vec<PlannedRun> {
         let workloads: Vec<Workload> =
             (0..workloads).map(|n| Workload { name: format!("w{n}"), specs: BTreeMap::new() }).collect();
-        let design = Design { blocks, seed, cooldown_ns: Nanos(0), grouping: Grouping::PerRun };
+        let design = Design { blocks, seed, cooldown_ns: Nanos(0), grouping };
         order(&workloads, &variants(candidates), &design, Order::Randomized)
     }
 
@@ -120,8 +142,10 @@ mod tests {
         #[test]
         fn each_block_holds_each_variant_once_and_one_control(
             workloads in 1usize..4, candidates in 1usize..5, blocks in 1u32..12, seed in any::<u64>(),
+            once_a_block in any::<bool>(),
         ) {
-            let runs = laid_out(workloads, candidates, blocks, seed);
+            let grouping = if once_a_block { Grouping::PerBlock } else { Grouping::PerRun };
+            let runs = grouped(grouping, workloads, candidates, blocks, seed);
             let mut seen: BTreeMap<(u32, String, String, bool), u32> = BTreeMap::new();
             for (n, run) in runs.iter().enumerate() {
                 prop_assert_eq!(run.sequence as usize, n);
@@ -138,6 +162,18 @@ mod tests {
             let runs = laid_out(2, 2, 5, seed);
             prop_assert!(runs.is_sorted_by_key(|run| run.block));
             prop_assert!(runs.chunks(4).all(|pair| pair.iter().all(|run| run.workload == pair[0].workload)));
+        }
+
+        #[test]
+        fn tuned_once_a_block_the_runs_of_a_variant_stand_together(seed in any::<u64>()) {
+            let runs = grouped(Grouping::PerBlock, 3, 2, 4, seed);
+            prop_assert!(runs.is_sorted_by_key(|run| run.block));
+            let card = |run: &PlannedRun| (run.block, run.variant.clone(), run.purpose);
+            prop_assert!(runs.chunks(3).all(|group| group.iter().all(|run| card(run) == card(&group[0]))));
+            let mut cards: Vec<_> = runs.chunks(3).map(|group| card(&group[0])).collect();
+            let all = cards.len();
+            cards.dedup();
+            prop_assert_eq!(cards.len(), all, "the control is a group of its own");
         }
 
         #[test]

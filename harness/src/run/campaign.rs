@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use schema::{Outcome, RunRecord, Workload};
+use schema::{Grouping, Outcome, RunRecord, Variant, Workload};
 
-use super::Executor;
+use super::{Executor, Task};
 use crate::{
     interrupt::Interrupt,
     plan::{PlannedRun, spec},
@@ -58,12 +58,31 @@ pub trait Observer {
 pub struct Work<'c> {
     /// Its number in the store.
     pub campaign: i64,
+    /// Its variants.
+    pub variants: &'c [Variant],
+    /// What its runs share.
+    pub grouping: Grouping,
     /// Its workloads, with every spec.
     pub workloads: &'c [Workload],
     /// The runs to make, in order.
     pub runs: &'c [PlannedRun],
     /// Pause between two runs.
     pub cooldown: Duration,
+}
+
+impl Work<'_> {
+    /// The run at a position.
+    fn task(&self, n: usize) -> Task<'_> {
+        const OF_THE_PLAN: &str = "the store refuses runs that are not of the campaign's plan";
+        let run = &self.runs[n];
+        let group = |run: &PlannedRun| (run.block, run.variant.clone(), run.purpose);
+        let same_group = |next: &PlannedRun| group(next) == group(run);
+        Task {
+            spec: spec(self.workloads, run).expect(OF_THE_PLAN),
+            variant: self.variants.iter().position(|variant| variant.name == run.variant).expect(OF_THE_PLAN),
+            keep: self.grouping == Grouping::PerBlock && self.runs.get(n + 1).is_some_and(same_group),
+        }
+    }
 }
 
 /// Makes the runs, each stored before the next starts.
@@ -83,9 +102,7 @@ pub fn carry_out(
         let progress =
             Progress { number: n as u32 + 1, of: work.runs.len() as u32, elapsed: start.elapsed() };
         observer.started(&progress, run);
-        let spec =
-            spec(work.workloads, run).expect("the store refuses runs that are not of the campaign's plan");
-        let Some(record) = executor.execute(spec, interrupt) else { return Ok(Ending::Interrupted) };
+        let Some(record) = executor.execute(&work.task(n), interrupt) else { return Ok(Ending::Interrupted) };
         store.add_run(work.campaign, run.sequence, &record)?;
         observer.ended(&progress, run, &record);
         if let Some(why) = executor.lost() {
@@ -127,7 +144,7 @@ fn gist(outcome: &Outcome) -> String {
 mod tests {
     use std::path::Path;
 
-    use schema::{CampaignState, Fabric, Outcome, RunSpec, Side, Stage};
+    use schema::{CampaignState, Fabric, Outcome, Side, Stage};
 
     use super::*;
     use crate::{
@@ -163,7 +180,7 @@ name = "deep"
     }
 
     impl Executor for Fake {
-        fn execute(&mut self, spec: &RunSpec, interrupt: &Interrupt) -> Option<RunRecord> {
+        fn execute(&mut self, task: &Task<'_>, interrupt: &Interrupt) -> Option<RunRecord> {
             if self.interrupt_at == Some(self.made) {
                 interrupt.raise();
                 return None;
@@ -179,7 +196,7 @@ name = "deep"
                     advice: String::new(),
                 },
             };
-            Some(RunRecord::start(spec.clone(), Fabric::Verbs, self.made as u64, outcome))
+            Some(RunRecord::start(task.spec.clone(), Fabric::Verbs, self.made as u64, outcome))
         }
     }
 
@@ -213,6 +230,8 @@ name = "deep"
             let runs = self.store.missing_runs(self.id, false).unwrap();
             let work = Work {
                 campaign: self.id,
+                variants: &self.plan.variants,
+                grouping: self.plan.design.grouping,
                 workloads: &self.plan.workloads,
                 runs: &runs,
                 cooldown: Duration::ZERO,

@@ -6,8 +6,13 @@
 mod campaign;
 mod executor;
 mod failure;
+mod knobs;
 mod processes;
+mod shares;
+#[cfg(test)]
+mod testing;
 
 pub use campaign::{Ending, Observer, Progress, Work, carry_out};
-pub use executor::Executor;
+pub use executor::{Executor, Task};
+pub use knobs::PrepareError;
 pub use processes::Processes;

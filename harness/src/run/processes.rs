@@ -8,12 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use schema::{Outcome, RunRecord, RunSpec, SCHEMA_VERSION, Side, spec::Stop};
+use schema::{HostEvidence, Outcome, RunRecord, RunSpec, SCHEMA_VERSION, Side, spec::Stop};
 use serde::Deserialize;
 
 use super::{
-    Executor,
+    Executor, Task,
     failure::{Failure, Started},
+    knobs::{Knobs, settled},
 };
 use crate::{
     agent::{
@@ -21,6 +22,7 @@ use crate::{
         ended::{SAME_RELEASE, explain, last_words},
         link::Event,
         protocol::{End, Order, Report},
+        serve::named_cpus,
         token,
     },
     interrupt::Interrupt,
@@ -38,13 +40,17 @@ const SLOWEST_MESSAGE: Duration = Duration::from_millis(2);
 
 /// Makes runs with verbs-bench processes.
 pub struct Processes {
-    agents: Pair,
+    pub(super) agents: Pair,
+    /// What the hosts are to be like, and are like now.
+    pub(super) knobs: Knobs,
+    /// Agents that are gone, by side, and why.
+    pub(super) agents_gone: [Option<String>; 2],
     /// Where the responder listens and the requester finds it.
     address: IpAddr,
     /// Number of the last run that was begun.
     run: u32,
     /// Why no further run can be made.
-    lost: Option<String>,
+    pub(super) lost: Option<String>,
     patience: Duration,
     margin: Duration,
 }
@@ -62,6 +68,8 @@ struct Fates {
     started: [bool; 2],
     /// How it ended.
     ends: [Option<End>; 2],
+    /// What its host did meanwhile.
+    evidence: [Option<HostEvidence>; 2],
 }
 
 /// Why a run gave no record.
@@ -87,7 +95,30 @@ enum News {
 impl Processes {
     /// Makes runs through these agents, which meet at this address.
     pub fn new(agents: Pair, address: IpAddr) -> Self {
-        Processes { agents, address, run: 0, lost: None, patience: PATIENCE, margin: MARGIN }
+        Processes {
+            agents,
+            knobs: Knobs::default(),
+            agents_gone: [None, None],
+            address,
+            run: 0,
+            lost: None,
+            patience: PATIENCE,
+            margin: MARGIN,
+        }
+    }
+
+    /// Lets the agents go; says which of them could not leave its host as it was, and why.
+    pub fn close(mut self) -> Vec<String> {
+        let mut complaints = Vec::new();
+        for side in [Side::Requester, Side::Responder] {
+            let name = self.agents.name(side);
+            if self.agents_gone[side as usize].is_none()
+                && let Some(said) = self.agents.close(side)
+            {
+                complaints.push(format!("{name}: {said}"));
+            }
+        }
+        complaints
     }
 
     fn run(
@@ -105,8 +136,13 @@ impl Processes {
         let _watch = interrupt.watch(move || {
             let _ = interrupted.send(Event::Interrupted); // the agents are gone: no one listens
         });
-        let device = Some(&spec.responder.device).filter(|device| *device != "auto").cloned();
-        let serve = Order::Serve { run, token: token.clone(), listen: self.address, device };
+        let serve = Order::Serve {
+            run,
+            token: token.clone(),
+            listen: self.address,
+            device: spec.responder.device.clone(),
+            poll_cpus: named_cpus(&spec.responder.cpu),
+        };
         self.start(Side::Responder, &serve, fates);
         let hello = self.wait_for_hello(fates)?;
         let measure = Order::Measure { run, token, peer: hello.listening, spec: Box::new(spec.clone()) };
@@ -188,7 +224,8 @@ impl Processes {
                 Event::Report(_, Report::Said { run, line }) if run == self.run => {
                     return Ok(Some(News::Said(line)));
                 }
-                Event::Report(side, Report::Ended { run, end }) if run == self.run => {
+                Event::Report(side, Report::Ended { run, end, evidence }) if run == self.run => {
+                    fates.evidence[side as usize] = Some(*evidence);
                     fates.ends[side as usize] = Some(end.clone());
                     return Ok(Some(News::Ended(side, end)));
                 }
@@ -222,27 +259,46 @@ impl Processes {
     }
 
     /// Notes that an agent is gone, and with it the campaign.
-    fn lose(&mut self, side: Side, why: &str) -> Failure {
+    pub(super) fn lose(&mut self, side: Side, why: &str) -> Failure {
         let name = self.agents.name(side);
         let said = self.agents.close(side).unwrap_or_else(|| why.to_owned());
         let cause = format!("{name} is gone: {said}");
-        self.lost = Some(cause.clone());
-        Failure::launch(side, cause, "when it can be reached again, look at `rdma-harness tune status` there")
+        self.lost.get_or_insert_with(|| cause.clone());
+        self.agents_gone[side as usize] = Some(cause.clone());
+        Failure::launch(
+            side,
+            cause,
+            "it turns its host back by itself unless it was killed; see `rdma-harness tune status` there, and `rdma-harness tune recover` if anything is left",
+        )
     }
 }
 
 impl Executor for Processes {
-    fn execute(&mut self, spec: &RunSpec, interrupt: &Interrupt) -> Option<RunRecord> {
+    fn execute(&mut self, task: &Task<'_>, interrupt: &Interrupt) -> Option<RunRecord> {
+        let spec = task.spec;
+        let started = Started::now();
+        if let Err(failure) = self.make_ready(task.variant) {
+            return Some(failure.record(spec, &started));
+        }
         let started = Started::now();
         self.run += 1;
         let mut fates = Fates::default();
         let result = self.run(spec, &started, &mut fates, interrupt);
         self.settle(&mut fates);
-        match result {
-            Ok(record) => Some(record),
-            Err(Stopped::Failed(failure)) => Some(failure.record(spec, &started)),
-            Err(Stopped::Interrupted) => None,
+        // What can't be verified or turned back is in the record, and in why there is no next run.
+        let stood = self.verify();
+        let over = !task.keep || self.lost.is_some() || interrupt.is_raised();
+        let restored = if over { self.turn_back().0 } else { Vec::new() };
+        let mut record = match result {
+            Ok(record) => record,
+            Err(Stopped::Failed(failure)) => failure.record(spec, &started),
+            Err(Stopped::Interrupted) => return None,
+        };
+        for evidence in fates.evidence.into_iter().flatten() {
+            let tuning = settled(evidence.side, &stood, &restored);
+            record.evidence.push(HostEvidence { tuning, ..evidence });
         }
+        Some(record)
     }
 
     fn lost(&self) -> Option<&str> {
@@ -301,44 +357,23 @@ fn with_responder_end(mut record: RunRecord, end: Option<End>) -> RunRecord {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, io, os::unix::fs::PermissionsExt as _, sync::mpsc::channel, thread};
-
     use schema::{Nanos, Stage, Test};
 
-    use super::*;
-    use crate::{
-        agent::{Setup, link::Link, serve},
-        scenario::Place,
-    };
-
-    /// Two agents on threads of this process.
-    fn agents(setup: &Setup) -> Pair {
-        let (events, heard) = channel();
-        let links = [Side::Requester, Side::Responder].map(|side| {
-            let (setup, (input, orders), (reports, output)) =
-                (setup.clone(), io::pipe().unwrap(), io::pipe().unwrap());
-            thread::spawn(move || serve(input, output, setup, &Interrupt::default()));
-            Link::over(reports, orders, side, Place::Local, events.clone())
-        });
-        Pair::meet(links, events, heard).unwrap()
-    }
+    use super::{super::testing, *};
+    use crate::agent::Setup;
 
     /// Runs with a shell script for verbs-bench that has little time.
     fn run(script: &str, interrupt: &Interrupt) -> (Option<RunRecord>, RunSpec) {
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("verbs-bench");
-        let asked = "[ \"$1\" = --version ] && exit 0";
-        fs::write(&program, format!("#!/bin/sh\n{asked}\n{script}\n")).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let (_folder, program) = testing::script(script);
         let patience = Duration::from_millis(300);
-        let agents = agents(&Setup { verbs_bench: Some(program), patience, ..Setup::live() });
+        let setup = Setup { verbs_bench: Some(program), patience, ..Setup::live() };
+        let agents = testing::agents([setup.clone(), setup]);
         let address = [127, 0, 0, 1].into();
-        let mut processes =
-            Processes { agents, address, run: 0, lost: None, patience, margin: Duration::ZERO };
+        let mut processes = Processes { patience, margin: Duration::ZERO, ..Processes::new(agents, address) };
         let mut spec = RunSpec::new(Test::Bandwidth);
         (spec.stop, spec.warmup_ns, spec.deadline_ns) =
             (Stop::DurationNs(Nanos(1_000_000)), Nanos(0), Nanos(50_000_000));
-        (processes.execute(&spec, interrupt), spec)
+        (processes.execute(&Task { spec: &spec, variant: 0, keep: false }, interrupt), spec)
     }
 
     fn cause(script: &str) -> String {

@@ -37,7 +37,7 @@ pub struct Step {
 }
 
 /// What would be done to a host.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Plan {
     /// The profile it came from.
     pub profile: Option<String>,
@@ -68,6 +68,43 @@ pub fn plan(site: &Site, tuning: &Tuning) -> Result<Plan, TuneError> {
 }
 
 impl Plan {
+    /// Takes in what another tuning means on the same host: what both want is written once, and what they want otherwise
+    /// is a refusal.
+    pub fn join(&mut self, other: Plan) {
+        self.profile = self.profile.take().or(other.profile);
+        self.refusals.extend(other.refusals);
+        self.others.extend(other.others);
+        for step in other.steps {
+            match self.steps.iter().find(|earlier| earlier.aim == step.aim) {
+                Some(earlier) if earlier.new == step.new => {}
+                Some(earlier) => {
+                    let why = format!(
+                        "{} is to be both `{}` and `{}`, and it is there once for both sides",
+                        step.target, earlier.new, step.new
+                    );
+                    self.refusals.push(Refusal { knob: step.knob, item: step.item.clone(), why });
+                }
+                None => self.steps.push(step),
+            }
+        }
+    }
+
+    /// Every target that is named, as it stands before anything is written.
+    pub fn records(&self) -> Vec<KnobRecord> {
+        let planned = self.steps.iter().map(|step| KnobRecord {
+            knob: step.knob,
+            item: step.item.clone(),
+            target: step.target.clone(),
+            class: step.class,
+            old: Some(step.old.clone()),
+            asked: step.new.clone(),
+            effective: None,
+            state: KnobState::Planned,
+            note: step.note.clone(),
+        });
+        planned.chain(self.others.iter().cloned()).collect()
+    }
+
     /// Takes a knob's targets, all or none.
     fn add(&mut self, site: &Site, setting: &KnobSetting, wants: Vec<Want>) {
         let (mut steps, mut others) = (Vec::new(), Vec::new());
