@@ -46,6 +46,10 @@ word_enum! {
         Coalescing = "coalescing",
         /// Ring sizes of the network device; the item is `rx` or `tx`; disruptive.
         Rings = "rings",
+        /// Whether priorities are taken from DSCP or from the VLAN tag, `dscp` or `pcp`: checked, never applied.
+        Trust = "trust",
+        /// Who decides on data centre bridging, `host` or `firmware`: checked, never applied.
+        Dcbx = "dcbx",
         /// PCIe MaxReadReq of the NIC in bytes; disruptive.
         MaxReadRequest = "max_read_request",
         /// A word of the kernel's command line or of the firmware: planned as text and verified, never applied. The item is
@@ -63,7 +67,7 @@ word_enum! {
         Instant = "instant",
         /// The link flaps or rings are reopened; asked for explicitly, and refused where others depend on the link.
         Disruptive = "disruptive",
-        /// A boot or a firmware reset: reported, never applied.
+        /// A boot, a firmware reset or a setting of the whole network: reported, never applied.
         Boot = "boot",
     }
 }
@@ -76,7 +80,7 @@ impl Knob {
             Knob::Mtu | Knob::GlobalPause | Knob::Pfc | Knob::Rings | Knob::MaxReadRequest => {
                 Class::Disruptive
             }
-            Knob::Boot => Class::Boot,
+            Knob::Boot | Knob::Trust | Knob::Dcbx => Class::Boot,
             _ => Class::Instant,
         }
     }
@@ -113,6 +117,9 @@ pub struct Tuning {
     /// Whether disruptive knobs may be turned.
     #[serde(default)]
     pub allow_disruptive: bool,
+    /// Whether it is only checked: it is never applied.
+    #[serde(default)]
+    pub check_only: bool,
 }
 
 impl Tuning {

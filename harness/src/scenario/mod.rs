@@ -7,7 +7,9 @@ mod check;
 mod fault;
 mod load;
 mod parameter;
+pub mod profile;
 mod section;
+mod tune;
 
 use std::{fmt, net::IpAddr, path::PathBuf};
 

@@ -53,6 +53,9 @@ pub fn apply(site: &Site, plan: Plan) -> Result<Applied, TuneError> {
     if !plan.refusals.is_empty() {
         return Err(TuneError::Refused { refusals: plan.refusals });
     }
+    if plan.check_only {
+        return Err(TuneError::CheckOnly { profile: plan.profile.unwrap_or_default() });
+    }
     let netns = here::netns(site);
     let mut applied = Applied {
         site: site.clone(),

@@ -25,6 +25,12 @@ pub enum TuneError {
         /// Every knob that was refused, with its reason.
         refusals: Vec<Refusal>,
     },
+    /// A tuning that is only checked was to be applied.
+    #[error("{profile} is only checked, never applied; `rdma-harness tune verify {profile}` checks it")]
+    CheckOnly {
+        /// The profile.
+        profile: String,
+    },
     /// A write failed; what had been written before it was turned back.
     #[error("{}: {why}; what had been turned before it {}", named(*knob, item), turned_back(*conflicts))]
     Apply {

@@ -6,14 +6,17 @@
 
 mod allow;
 mod apply;
+mod disruptive;
 mod error;
 mod form;
 mod here;
 mod journal;
 mod knob;
+mod order;
 mod plan;
 mod proof;
 mod recover;
+mod route;
 mod site;
 mod status;
 mod target;
@@ -23,6 +26,8 @@ mod turn_back;
 
 pub use apply::{Applied, Restored, apply};
 pub use error::{Refusal, TuneError};
+pub use knob::check_setting;
+pub(crate) use order::place;
 pub use plan::{Plan, Step, plan};
 pub use proof::{Deviation, Proof};
 pub use recover::{Recovered, recover};

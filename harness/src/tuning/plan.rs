@@ -5,6 +5,7 @@ use schema::{Class, Knob, KnobRecord, KnobSetting, KnobState, Tuning};
 use serde::Serialize;
 
 use super::{
+    disruptive,
     error::{Refusal, TuneError},
     knob::{self, Unfit, Want},
     site::Site,
@@ -47,17 +48,34 @@ pub struct Plan {
     pub others: Vec<KnobRecord>,
     /// Knobs that were asked for and can't be turned; with any, nothing is.
     pub refusals: Vec<Refusal>,
+    /// Whether it is only checked: it has no steps, and is never applied.
+    pub check_only: bool,
 }
 
 /// Works out what a tuning means on this host. An error is a setting that is wrong on any host.
 pub fn plan(site: &Site, tuning: &Tuning) -> Result<Plan, TuneError> {
-    let mut plan =
-        Plan { profile: tuning.profile.clone(), steps: Vec::new(), others: Vec::new(), refusals: Vec::new() };
+    let mut plan = Plan {
+        profile: tuning.profile.clone(),
+        steps: Vec::new(),
+        others: Vec::new(),
+        refusals: Vec::new(),
+        check_only: tuning.check_only,
+    };
     for setting in &tuning.knobs {
         match knob::wants(setting, site) {
-            Ok(wants) => plan.add(site, setting, wants),
+            Ok(wants) if tuning.check_only => plan.others.extend(check(site, setting, wants)),
+            Ok(wants) => match disruptive::refuse(setting, tuning, site) {
+                Some(why) => plan.leave_out(setting, why),
+                None => plan.add(site, setting, wants),
+            },
             Err(Unfit::Host(why)) => plan.leave_out(setting, why),
             Err(Unfit::Nothing(why)) => plan.others.push(without_target(setting, KnobState::Unchanged, why)),
+            Err(Unfit::Checked { at, now, holds, remedy }) => {
+                let state = if holds { KnobState::Unchanged } else { KnobState::Planned };
+                let mut record = without_target(setting, state, remedy);
+                (record.target, record.old, record.effective) = (at, now.clone(), now);
+                plan.others.push(record);
+            }
             Err(Unfit::Value(why)) => {
                 let KnobSetting { knob, item, value, .. } = setting.clone();
                 return Err(TuneError::Value { knob, item, value, why });
@@ -149,6 +167,26 @@ fn without_target(setting: &KnobSetting, state: KnobState, note: String) -> Knob
         state,
         note,
     }
+}
+
+/// Holds what stands in a knob's targets against what is asked.
+fn check(site: &Site, setting: &KnobSetting, wants: Vec<Want>) -> Vec<KnobRecord> {
+    let look = |want: Want| {
+        let target = want.target.operate();
+        let now = target.read(site, &Held::new());
+        let holds = now.as_ref().known().is_some_and(|now| target.same(now, &want.new));
+        let note = match (&now, holds) {
+            (_, true) => String::new(),
+            (Value::Known(_), false) => format!("should be `{}`", want.new),
+            (unknown, _) => unknown.why_unknown().unwrap_or_default().to_owned(),
+        };
+        let state = if holds { KnobState::Unchanged } else { KnobState::Planned };
+        let mut record = without_target(setting, state, note);
+        (record.target, record.asked) = (target.describe(), want.new);
+        (record.old, record.effective) = (now.clone().known(), now.known());
+        record
+    };
+    wants.into_iter().map(look).collect()
 }
 
 enum Found {

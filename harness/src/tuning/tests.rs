@@ -34,7 +34,7 @@ fn sysctl(item: &str, value: &str) -> KnobSetting {
 }
 
 fn tuning(knobs: Vec<KnobSetting>) -> Tuning {
-    Tuning { profile: None, knobs, allow_disruptive: false }
+    Tuning { knobs, ..Tuning::default() }
 }
 
 fn both() -> Tuning {

@@ -1,17 +1,25 @@
 //! What is written to. The journal and recovery know targets alone: how each is found again, read, written and compared.
 
+mod cgroup;
 mod file;
 mod held;
 mod irq;
+mod netdev;
+mod pci_config;
+mod process;
 
 use std::{collections::BTreeMap, fs::File, io};
 
 use host::Value;
 use serde::{Deserialize, Serialize};
 
+pub(super) use cgroup::{CgroupTarget, GROUP, PRESENT, SUBTREE_CONTROL};
 pub(super) use file::FileTarget;
 pub(super) use held::HeldTarget;
 pub(super) use irq::IrqTarget;
+pub(super) use netdev::{NetdevTarget, Setting, format_priorities, parse_priorities};
+pub(super) use pci_config::PciConfigTarget;
+pub(super) use process::{PAUSED, ProcessTarget};
 
 use super::site::Site;
 
@@ -54,6 +62,17 @@ pub(super) enum Target {
     Irq(IrqTarget),
     /// A file that holds a wish while it is open.
     Held(HeldTarget),
+    /// A daemon that runs or is paused.
+    Process(ProcessTarget),
+    /// A setting of a network device.
+    Netdev(NetdevTarget),
+    /// A register of a PCI function.
+    PciConfig(PciConfigTarget),
+    /// A cgroup of ours.
+    Cgroup {
+        /// Which part.
+        part: CgroupTarget,
+    },
 }
 
 impl Target {
@@ -63,6 +82,10 @@ impl Target {
             Target::File(target) => target,
             Target::Irq(target) => target,
             Target::Held(target) => target,
+            Target::Process(target) => target,
+            Target::Netdev(target) => target,
+            Target::PciConfig(target) => target,
+            Target::Cgroup { part } => part,
         }
     }
 }
