@@ -98,6 +98,12 @@ impl Sysroot {
         self.path(path).exists()
     }
 
+    /// Whether nobody may write to a file, root not either: the kernel says so by its mode.
+    pub fn is_read_only(&self, path: impl AsRef<Path>) -> bool {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::metadata(self.path(path)).is_ok_and(|found| found.permissions().mode() & 0o222 == 0)
+    }
+
     fn unknown<T>(&self, what: &str, path: &Path, error: &io::Error) -> Value<T> {
         match self.recorded_error(path) {
             Some(recorded) => unknown(what, path, &recorded),

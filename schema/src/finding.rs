@@ -87,3 +87,37 @@ pub struct Audit {
     /// In the order of the checks.
     pub findings: Vec<Finding>,
 }
+
+/// One question of the search for the cause of a symptom.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// What was asked.
+    pub asked: String,
+    /// What was read to answer it.
+    pub readings: Vec<Reading>,
+    /// The answer.
+    pub verdict: String,
+    /// Whether it explains the symptom; null where the answer could not be seen.
+    pub explains: Option<bool>,
+    /// What to do if it is the cause; empty where there is nothing to do.
+    pub next: String,
+}
+
+/// The search for the cause of a symptom, of one device or of the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Diagnosis {
+    /// [`crate::SCHEMA_VERSION`] of the writer.
+    pub schema_version: u32,
+    /// The symptom: `port-down`, `low-bandwidth`.
+    pub symptom: String,
+    /// The RDMA device, or `host`.
+    pub subject: String,
+    /// In the order in which the causes are likely.
+    pub steps: Vec<Step>,
+    /// Whether a cause was found.
+    pub found: bool,
+    /// The most likely cause, or that nothing here explains it.
+    pub conclusion: String,
+    /// What to do next.
+    pub next: String,
+}

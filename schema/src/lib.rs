@@ -22,7 +22,7 @@ pub use campaign::{
     Campaign, CampaignRun, CampaignState, Design, Grouping, Purpose, Role, Variant, Workload,
 };
 pub use evidence::{CounterDelta, FrequencyEvidence, HostEvidence, Judgement, Level, Unit, VectorEvidence};
-pub use finding::{Audit, Finding, Matters, Reading, Severity};
+pub use finding::{Audit, Diagnosis, Finding, Matters, Reading, Severity, Step};
 pub use histogram::{EncodedHistogram, LatencyKind, LatencySummary};
 pub use host::HostFacts;
 pub use metric::{Direction, Gate, Metric};

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use host::{Value, cpulist};
+use host::Value;
+
+use super::words;
 
 /// The answers, each with the CPUs that gave it.
 pub(super) struct ByCpu {
@@ -39,8 +41,7 @@ impl ByCpu {
         if self.answers.is_empty() {
             return self.unknown.clone().unwrap_or(Value::Absent);
         }
-        let parts =
-            self.answers.iter().map(|(answer, cpus)| format!("{answer} on CPUs {}", cpulist::format(cpus)));
+        let parts = self.answers.iter().map(|(answer, cpus)| format!("{answer} on {}", words::cpus(cpus)));
         Value::Known(parts.collect::<Vec<_>>().join(", "))
     }
 }

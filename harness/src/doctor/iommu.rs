@@ -4,6 +4,7 @@ use host::Value;
 use schema::{Finding, Matters};
 
 use super::{
+    at_boot,
     check::Check,
     view::{Device, View},
 };
@@ -32,16 +33,15 @@ fn finding(view: &View, device: &Device) -> Finding {
         if words.is_empty() { "no word of an IOMMU".to_owned() } else { words.join(" ") }
     });
     let draft = draft.read(path, &domain).read("/proc/cmdline", &words);
-    let remedy =
-        "at boot, iommu=pt on the kernel's command line: `rdma-harness explain iommu` has the commands";
+    let remedy = || at_boot::remedy(view, "iommu", "pt", Some(&device.name));
     match &domain {
         Value::Known(kind) if kind == "identity" => draft.fine("identity: addresses are not translated"),
-        Value::Known(kind) if kind == "DMA-FQ" => draft.remedy(remedy).note(
+        Value::Known(kind) if kind == "DMA-FQ" => draft.remedy(remedy()).note(
             "DMA-FQ: translated, flushed lazily; it costs registering and TCP, and a steady run little",
         ),
         Value::Known(kind) if view.is_guest() => draft.note(format!("{kind}: the guest's own IOMMU translates")),
         Value::Known(kind) => draft
-            .remedy(remedy)
+            .remedy(remedy())
             .warning(format!("{kind}: translated, each unmapping flushed at once; it costs registering, TCP, and regions of many small pages")),
         Value::Absent => draft.fine("the device is behind no IOMMU"),
         other => draft.without("the domain of its IOMMU", other),

@@ -1,11 +1,13 @@
 //! What else may run on a CPU that polls: isolation at boot and at run time, the tick, work queues, the other thread.
 
-use host::{Value, cpulist, cpumask};
+use host::{Nic, Value, cpulist, cpumask};
 use schema::{Finding, Matters};
 
 use super::{
+    at_boot,
     check::{Check, HOST},
-    view::View,
+    view::{Device, View},
+    words,
 };
 
 const ISOLCPUS: Check = Check {
@@ -63,10 +65,7 @@ fn isolcpus(view: &View) -> Finding {
     };
     if cpus.is_empty() {
         return draft
-            .remedy(
-                "without a reboot, the knob isolated_partition of a tuning profile;\nat boot, isolcpus= on the kernel's \
-                 command line: `rdma-harness explain isolcpus` has the commands",
-            )
+            .remedy(how_to_isolate(view))
             .note("no CPU is isolated: the scheduler may put other work on a CPU that polls");
     }
     let half = cpus.iter().filter_map(|id| view.topology.cpu(*id)).find_map(|cpu| {
@@ -79,15 +78,32 @@ fn isolcpus(view: &View) -> Finding {
     });
     match (starved, half) {
         (Some((device, node)), _) => draft.warning(format!(
-            "CPUs {} are isolated, none of them on node {node} of {device}: polling there costs every message the \
+            "{} isolated, and nothing on node {node} of {device}: polling there costs every message the \
              way across sockets",
-            list(cpus)
+            words::cpus(cpus)
         )),
-        (None, Some((cpu, other))) => {
-            draft.note(format!("CPUs {} are isolated; CPU {cpu} shares its core with {other}, which is not", list(cpus)))
-        }
-        (None, None) => draft.fine(format!("CPUs {} are isolated, in whole cores", list(cpus))),
+        (None, Some((cpu, other))) => draft.note(format!(
+            "{} isolated; CPU {cpu} shares its core with {other}, which is not",
+            words::cpus(cpus)
+        )),
+        (None, None) => draft.fine(format!("{} isolated, in whole cores", words::cpus(cpus))),
     }
+}
+
+/// For the core that a thread would poll on beside the first device.
+fn how_to_isolate(view: &View) -> String {
+    let at_run_time = "without a reboot, the knob isolated_partition of a tuning profile";
+    match view.devices.first().and_then(|device| poll_core(view, device)) {
+        Some(core) => format!("{at_run_time};\n{}", at_boot::remedy(view, "isolcpus", &list(&core), None)),
+        None => format!("{at_run_time};\nat boot: `rdma-harness explain isolcpus`"),
+    }
+}
+
+/// The core of the CPU that would be polled on; none where it has CPU 0, which is not to be isolated.
+fn poll_core(view: &View, device: &Device) -> Option<Vec<u32>> {
+    let irq_cpus = Nic::new(view.sysroot, &device.name).irq_cpus().known().unwrap_or_default();
+    let core = &view.topology.cpu(view.poll_cpu(device, &irq_cpus)?)?.core_siblings;
+    (!core.contains(&0)).then(|| core.clone())
 }
 
 fn nohz_full(view: &View) -> Finding {
@@ -103,11 +119,11 @@ fn nohz_full(view: &View) -> Finding {
             match (cpus.as_slice(), ticking.as_slice()) {
                 ([], []) => draft.fine("no CPU, and none is isolated"),
                 ([], _) => draft
-                    .remedy("at boot: `rdma-harness explain nohz-full` has the commands")
-                    .note(format!("no CPU: the isolated CPUs {} take the tick", list(&isolated))),
-                (_, []) => draft.fine(format!("CPUs {} run without the tick", list(cpus))),
+                    .remedy(at_boot::remedy(view, "nohz_full", &list(&isolated), None))
+                    .note(format!("no CPU: the isolated {} take the tick", words::cpus(&isolated))),
+                (_, []) => draft.fine(format!("{} without the tick", words::cpus(cpus))),
                 (_, ticking) => {
-                    draft.note(format!("the isolated CPUs {} still take the tick", list(ticking)))
+                    draft.note(format!("the isolated {} still take the tick", words::cpus(ticking)))
                 }
             }
         }
@@ -140,7 +156,7 @@ fn workqueues(view: &View) -> Finding {
     let rest: Vec<u32> = cpus.iter().copied().filter(|cpu| !isolated.contains(cpu)).collect();
     draft
         .remedy(format!("echo {} > {WORKQUEUE_MASK}", cpumask::format(&rest)))
-        .note(format!("the isolated CPUs {} may take work of the kernel's queues", list(&shared)))
+        .note(format!("work of the kernel's queues may run on the isolated {}", words::cpus(&shared)))
 }
 
 fn smt(view: &View) -> Finding {

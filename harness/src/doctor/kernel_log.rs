@@ -53,9 +53,25 @@ fn names_of(device: &Device) -> Vec<String> {
     netdevs.chain(addresses).chain([device.name.clone()]).filter(|name| !name.is_empty()).collect()
 }
 
+/// The lines that name a device, its address or its network devices.
+pub(super) fn of_device<'l>(device: &Device, lines: &'l [String]) -> Vec<&'l str> {
+    let names = names_of(device);
+    let is_own = |line: &&str| names.iter().any(|name| line.contains(name.as_str()));
+    lines.iter().map(String::as_str).filter(is_own).collect()
+}
+
 /// Lines that say that a device does not work.
-pub(super) fn of_trouble(lines: &[String]) -> Vec<&str> {
-    lines.iter().map(String::as_str).filter(|line| DEAD.iter().any(|words| line.contains(words))).collect()
+pub(super) fn of_trouble<'l>(lines: &[&'l str]) -> Vec<&'l str> {
+    having(lines, &DEAD)
+}
+
+/// Lines that say that a link went down.
+pub(super) fn of_link_down<'l>(lines: &[&'l str]) -> Vec<&'l str> {
+    having(lines, &["Link down", "Link is Down"])
+}
+
+fn having<'l>(lines: &[&'l str], words: &[&str]) -> Vec<&'l str> {
+    lines.iter().copied().filter(|line| words.iter().any(|words| line.contains(words))).collect()
 }
 
 fn finding(device: &Device, log: &Value<Vec<String>>) -> Finding {
@@ -70,16 +86,8 @@ fn finding(device: &Device, log: &Value<Vec<String>>) -> Finding {
     if device.kind != Kind::Hardware {
         return draft.not_applicable(device.why_software().unwrap_or_default());
     }
-    let names = names_of(device);
-    let own: Vec<&str> = lines
-        .iter()
-        .map(String::as_str)
-        .filter(|line| names.iter().any(|name| line.contains(name.as_str())))
-        .collect();
-    let having = |words: &[&str]| -> Vec<&str> {
-        own.iter().copied().filter(|line| words.iter().any(|words| line.contains(words))).collect()
-    };
-    let (dead, costly, downs) = (having(&DEAD), having(&COSTLY), having(&["Link down", "Link is Down"]));
+    let own = of_device(device, lines);
+    let (dead, costly, downs) = (of_trouble(&own), having(&own, &COSTLY), of_link_down(&own));
     let all: Vec<&str> = dead.iter().chain(&costly).chain(&downs).copied().collect();
     let draft = all.iter().take(SHOWN).fold(draft, Draft::line);
     let draft = match all.len().saturating_sub(SHOWN) {

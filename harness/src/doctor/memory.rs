@@ -90,9 +90,10 @@ fn huge_pages(view: &View, device: &Device) -> Finding {
 }
 
 fn size_name(bytes: u64) -> String {
-    match bytes >> 30 {
-        0 => format!("{} MiB", bytes >> 20),
-        gibibytes => format!("{gibibytes} GiB"),
+    match bytes {
+        0..0x10_0000 => format!("{} KiB", bytes >> 10),
+        0x10_0000..0x4000_0000 => format!("{} MiB", bytes >> 20),
+        _ => format!("{} GiB", bytes >> 30),
     }
 }
 
@@ -117,16 +118,16 @@ fn memlock(view: &View) -> Finding {
     match &limit {
         Value::Known(None) => draft.fine("unlimited for this process"),
         Value::Known(Some(bytes)) if capable == Value::Known(true) => draft
-            .fine(format!("{} KiB, and this process has CAP_IPC_LOCK, which no limit binds", bytes >> 10)),
+            .fine(format!("{}, and this process has CAP_IPC_LOCK, which no limit binds", size_name(*bytes))),
         Value::Known(Some(bytes)) if view.devices.is_empty() => {
-            draft.note(format!("{} KiB; without an RDMA device nothing is registered", bytes >> 10))
+            draft.note(format!("{}; without an RDMA device nothing is registered", size_name(*bytes)))
         }
         Value::Known(Some(bytes)) if *bytes <= OLD_DEFAULT_BYTES => {
-            draft.remedy(remedy).wrong(format!("{} KiB: hardly a buffer can be registered", bytes >> 10))
+            draft.remedy(remedy).wrong(format!("{}: hardly a buffer can be registered", size_name(*bytes)))
         }
         Value::Known(Some(bytes)) => draft
             .remedy(remedy)
-            .warning(format!("{} KiB: registering more than that fails with ENOMEM", bytes >> 10)),
+            .warning(format!("{}: registering more than that fails with ENOMEM", size_name(*bytes))),
         other => draft.without("the limit of locked memory", other),
     }
 }

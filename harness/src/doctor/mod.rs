@@ -4,6 +4,7 @@
 //! rows: what is missing is not applicable, what could not be seen is unknown, and both say why. It reads files, and of the
 //! NIC's driver what has no file; it starts no program.
 
+mod at_boot;
 mod by_cpu;
 mod ceiling;
 mod check;
@@ -22,15 +23,18 @@ mod power;
 mod qos;
 mod queues;
 mod surroundings;
+pub mod symptom;
 mod sysctl;
 pub mod text;
 mod view;
+mod words;
 
 use std::path::PathBuf;
 
 use host::Sysroot;
 use schema::{Audit, Finding, SCHEMA_VERSION};
 
+use check::HOST;
 use view::View;
 
 /// Why there is no audit.
@@ -39,6 +43,14 @@ pub enum DoctorError {
     /// The folder is no host.
     #[error("{} holds neither proc nor sys, so there is no host to read; give the root of a recorded tree", .0.display())]
     NoHost(PathBuf),
+    /// No such symptom is known.
+    #[error("`{name}` is none of the symptoms {known}")]
+    NoSymptom {
+        /// As it was written.
+        name: String,
+        /// Those that are known.
+        known: String,
+    },
     /// The host has no such device.
     #[error("this host has no RDMA device {name}; {}", known_devices(.known))]
     NoDevice {

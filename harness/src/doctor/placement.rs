@@ -8,7 +8,8 @@ use schema::{Finding, Matters};
 
 use super::{
     check::{Check, Draft, HOST},
-    view::{Device, View},
+    view::{Device, Kind, View},
+    words,
 };
 
 const AFFINITY: Check = Check {
@@ -60,6 +61,11 @@ impl Vector {
 
 fn affinity(view: &View, device: &Device) -> Finding {
     let draft = AFFINITY.about(&device.name);
+    // A software device receives through the kernel: interrupts are its data path.
+    let draft = match device.kind {
+        Kind::Hardware => draft,
+        _ => draft.matters(&[Matters::DataPath, Matters::EventMode, Matters::TcpOnly]),
+    };
     let vectors = match Nic::new(view.sysroot, &device.name).vectors() {
         Value::Known(vectors) => vectors,
         other => return draft.without("vectors of its own", &other),
@@ -111,14 +117,14 @@ fn judge(view: &View, device: &Device, draft: Draft, vectors: &[Vector]) -> Find
     if let Value::Known(node) = device.node {
         let far = on(&|cpu| !here.contains(cpu));
         if !far.is_empty() {
-            faults.push(format!("IRQs {} may fire off the NIC's node {node}", cpulist::format(&far)));
+            faults.push(format!("{} may fire off the NIC's node {node}", words::irqs(&far)));
         }
     }
     let disturbing = on(&|cpu| kept_free(cpu));
     if let (Some(poll), false) = (poll, disturbing.is_empty()) {
         faults.push(format!(
-            "IRQs {} may fire on isolated CPUs or on the core of CPU {poll}, where a thread would poll",
-            cpulist::format(&disturbing)
+            "{} may fire on isolated CPUs or on the core of CPU {poll}, where a thread would poll",
+            words::irqs(&disturbing)
         ));
     }
     if vectors.len() > 1 && taken.len() == 1 {
@@ -131,10 +137,7 @@ fn judge(view: &View, device: &Device, draft: Draft, vectors: &[Vector]) -> Find
     let elsewhere: Vec<u32> =
         vectors.iter().filter(|vector| vector.fires_elsewhere()).map(|vector| vector.irq).collect();
     if !elsewhere.is_empty() {
-        faults.push(format!(
-            "IRQs {} have fired elsewhere than they are sent now",
-            cpulist::format(&elsewhere)
-        ));
+        faults.push(format!("{} fired on CPUs it is not sent to now", words::irqs(&elsewhere)));
     }
     let spread = spread(view, &here, &kept_free);
     let moving = vectors.iter().filter(|vector| {
@@ -142,16 +145,17 @@ fn judge(view: &View, device: &Device, draft: Draft, vectors: &[Vector]) -> Find
     });
     let moving: Vec<u32> = moving.map(|vector| vector.irq).collect();
     if !faults.is_empty() {
-        return draft
-            .remedy(commands(vectors, &spread))
-            .warning(format!("{} (busy-polled runs take none of them)", faults.join("; ")));
+        let faults = faults.join("; ");
+        return draft.remedy(commands(view, vectors, &spread)).warning(match device.kind {
+            Kind::Hardware => format!("{faults} (busy-polled runs take none of them)"),
+            Kind::SoftRoce | Kind::SoftIwarp => faults,
+        });
     }
     if !moving.is_empty() {
-        let irqs = cpulist::format(&moving);
-        return draft
-            .note(format!("IRQs {irqs} have a new affinity that takes effect at their next interrupt"));
+        let irqs = words::irqs(&moving);
+        return draft.note(format!("{irqs}: a new affinity that takes effect at the next interrupt"));
     }
-    draft.fine(format!("{} vectors on CPUs {}", vectors.len(), cpulist::format(&taken)))
+    draft.fine(format!("{} completion vectors on {}", vectors.len(), words::cpus(&taken)))
 }
 
 /// One CPU of each core near the NIC that nobody polls on; every CPU near it if that leaves none.
@@ -164,9 +168,15 @@ fn spread(view: &View, here: &[u32], kept_free: &dyn Fn(&u32) -> bool) -> Vec<u3
     if free.is_empty() { here.to_vec() } else { free }
 }
 
-fn commands(vectors: &[Vector], spread: &[u32]) -> String {
-    let command =
-        |(vector, cpu): (&Vector, &u32)| format!("echo {cpu} > /proc/irq/{}/smp_affinity_list", vector.irq);
+fn commands(view: &View, vectors: &[Vector], spread: &[u32]) -> String {
+    let command = |(vector, cpu): (&Vector, &u32)| {
+        let path = format!("/proc/irq/{}/smp_affinity_list", vector.irq);
+        if view.sysroot.is_read_only(&path) {
+            format!("# IRQ {} is managed by the kernel and cannot be moved", vector.irq)
+        } else {
+            format!("echo {cpu} > {path}")
+        }
+    };
     let by_hand: Vec<String> = vectors.iter().zip(spread.iter().cycle()).map(command).collect();
     format!(
         "for one run, the knob irq_affinity with the policy nic-node-except-poll;\nby hand, with irqbalance paused:\n{}",
@@ -199,10 +209,10 @@ fn default_mask(view: &View) -> Finding {
     let isolated = view.isolated();
     let shared: Vec<u32> = cpus.iter().copied().filter(|cpu| isolated.contains(cpu)).collect();
     if shared.is_empty() {
-        return draft.fine(format!("CPUs {}", cpulist::format(cpus)));
+        return draft.fine(words::cpus(cpus));
     }
     let rest: Vec<u32> = cpus.iter().copied().filter(|cpu| !isolated.contains(cpu)).collect();
     draft
         .remedy(format!("echo {} > {DEFAULT_MASK}", cpumask::format(&rest)))
-        .note(format!("new interrupts may go to the isolated CPUs {}", cpulist::format(&shared)))
+        .note(format!("new interrupts may go to the isolated {}", words::cpus(&shared)))
 }

@@ -66,7 +66,7 @@ fn state(view: &View, device: &Device, port: &Port) -> Finding {
         return draft.fine(format!("{state}, {rate}"));
     }
     let (why, remedy) = why_down(view, port);
-    draft.remedy(remedy).wrong(format!("{state}: {why}"))
+    draft.remedy(remedy).wrong(format!("{state} because {why}"))
 }
 
 fn read_netdev(draft: Draft, netdev: &Netdev) -> Draft {

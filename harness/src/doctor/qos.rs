@@ -192,7 +192,7 @@ impl Sight<'_> {
         let Some(enabled) = self.lossless() else { return draft.without("PFC", &found) };
         match enabled {
             [] => draft.note("off: RoCE is lossy here, which is of no account until the fabric is congested"),
-            [0] => draft.note(
+            [0] => draft.warning(
                 "on for priority 0, which everything without a priority shares: TCP is paused with RoCE",
             ),
             [one] => draft.fine(format!("on for priority {one}; the switch must have the same")),
@@ -255,6 +255,9 @@ impl Sight<'_> {
 
     fn dcqcn(&self) -> Finding {
         let draft = DCQCN.about(&self.subject);
+        if matches!(&self.device.driver, Value::Known(driver) if !driver.starts_with("mlx5")) {
+            return draft.not_applicable("this driver shows no parameters of it");
+        }
         let enabled = ["roce_rp", "roce_np"].map(|point| (point, self.enabled(point)));
         if let [(_, Value::Known(reaction)), (_, Value::Known(notification))] = &enabled {
             let draft = draft

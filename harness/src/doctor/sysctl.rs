@@ -23,7 +23,7 @@ struct Socket {
 
 const CHECK: Check = Check {
     name: "sysctl",
-    expected: "this kernel's own value; more only for TCP whose bandwidth x delay asks for it",
+    expected: "this kernel's own value",
     authority: "kernel documentation (admin-guide/sysctl/net.rst, networking/ip-sysctl.rst): limits of sockets, which verbs on an HCA do not use",
     matters: &[Matters::TcpOnly],
 };
@@ -133,17 +133,25 @@ pub(super) fn findings(view: &View) -> Vec<Finding> {
 fn finding(view: &View, socket: &Socket) -> Finding {
     let value = sysctl::read(view.sysroot, socket.name);
     let path = sysctl::path(socket.name).unwrap_or_default();
-    let draft = CHECK.about(HOST).named(format!("sysctl.{}", socket.name)).read(path, &value);
+    let draft = CHECK
+        .about(HOST)
+        .named(format!("sysctl.{}", socket.name))
+        .expect(format!(
+            "this kernel's own value, more only for TCP whose bandwidth x delay asks for it; it is {}",
+            socket.what
+        ))
+        .read(&path, &value);
+    let scope = if view.sysroot.is_read_only(&path) { ", read-only in this network namespace" } else { "" };
     let draft =
         if view.has(Kind::SoftIwarp) { draft.matters(&[Matters::TcpOnly, Matters::DataPath]) } else { draft };
     match &value {
-        Value::Known(text) => judge(view, draft, socket, &sysctl::normalised(text)),
+        Value::Known(text) => judge(view, draft, socket, &sysctl::normalised(text), scope),
         Value::Absent => draft.not_applicable("this network namespace (or kernel) has no such sysctl"),
         _ => draft.without(socket.name, &value),
     }
 }
 
-fn judge(view: &View, draft: Draft, socket: &Socket, value: &str) -> Finding {
+fn judge(view: &View, draft: Draft, socket: &Socket, value: &str, scope: &str) -> Finding {
     if socket.name == "net.core.netdev_max_backlog"
         && let Some(dropped) = backlog_drops(view).filter(|dropped| *dropped > 0)
     {
@@ -160,7 +168,7 @@ fn judge(view: &View, draft: Draft, socket: &Socket, value: &str) -> Finding {
             .remedy(format!("sysctl -w {}={}", socket.name, socket.usual))
             .note(format!("{value}: {note}; RDMA does not see it"));
     }
-    draft.fine(format!("{value} ({}); {}", socket.what, advice(socket.advised, value)))
+    draft.fine(format!("{value}{scope}; {} (TCP only)", advice(socket.advised, value)))
 }
 
 /// What following the guides would do to this kernel's value.
@@ -168,15 +176,15 @@ fn advice(advised: &str, value: &str) -> String {
     let last = |text: &str| text.split_whitespace().last().and_then(|word| word.parse::<u64>().ok());
     let effect = match (last(advised), last(value)) {
         _ if advised == value => {
-            return "guides for RoCE give the same value, and RDMA does not see it".into();
+            return "guides for RoCE say the same".into();
         }
         // A switch is neither higher nor lower.
-        (Some(0..=2), _) => "change it",
-        (Some(theirs), Some(ours)) if theirs < ours => "lower it",
-        (Some(theirs), Some(ours)) if theirs > ours => "raise it",
-        _ => "change it",
+        (Some(0..=2), _) => "make it",
+        (Some(theirs), Some(ours)) if theirs < ours => "lower it to",
+        (Some(theirs), Some(ours)) if theirs > ours => "raise it to",
+        _ => "make it",
     };
-    format!("guides for RoCE say {advised}, which would {effect}, and RDMA does not see it")
+    format!("guides for RoCE would {effect} {advised}")
 }
 
 /// Packets that found the backlog of a CPU full, since boot.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use schema::{Audit, Finding, Matters, Reading, Severity};
+use schema::{Audit, Diagnosis, Finding, Matters, Reading, Severity};
 
 /// How it is to look.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ const ORDER: [Severity; 6] = [
 const SHOWN: usize = 6;
 
 /// Columns of the names in front of the detail.
-const LABEL: usize = 10;
+const LABEL: usize = 11;
 
 /// The audit as text.
 pub fn audit(audit: &Audit, look: Look) -> String {
@@ -119,7 +119,7 @@ fn of_finding(finding: &Finding, look: Look) -> String {
 }
 
 /// The readings as indented lines.
-pub(super) fn readings(readings: &[Reading], limit: usize, width: usize) -> String {
+fn readings(readings: &[Reading], limit: usize, width: usize) -> String {
     let mut text: String =
         readings.iter().take(limit).map(|reading| labelled("read", &in_words(reading), width)).collect();
     if readings.len() > limit {
@@ -152,7 +152,7 @@ fn matters(matters: &[Matters]) -> String {
 }
 
 /// Line by line, as commands are to be copied.
-pub(super) fn remedy(remedy: &str, limit: usize, width: usize) -> String {
+fn remedy(remedy: &str, limit: usize, width: usize) -> String {
     let lines: Vec<&str> = remedy.lines().collect();
     let mut text: String = lines.iter().take(limit).map(|line| labelled("do", line, width)).collect();
     if lines.len() > limit {
@@ -162,13 +162,13 @@ pub(super) fn remedy(remedy: &str, limit: usize, width: usize) -> String {
 }
 
 /// A name in front of a text that is wrapped beside it.
-pub(super) fn labelled(label: &str, text: &str, width: usize) -> String {
+fn labelled(label: &str, text: &str, width: usize) -> String {
     let first = format!("      {label:LABEL$} ");
     wrapped(&first, &" ".repeat(first.len()), text, width)
 }
 
 /// Wraps at blanks; a word that is longer than a line stays whole.
-pub(super) fn wrapped(first: &str, rest: &str, text: &str, width: usize) -> String {
+fn wrapped(first: &str, rest: &str, text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut line = first.to_owned();
     let mut has_word = false;
@@ -188,6 +188,29 @@ pub(super) fn wrapped(first: &str, rest: &str, text: &str, width: usize) -> Stri
     lines += line.trim_end();
     lines.push('\n');
     lines
+}
+
+/// The search for the cause of a symptom as text.
+pub fn diagnosis(diagnosis: &Diagnosis, look: Look) -> String {
+    let mut text = format!("{} [{}]\n", diagnosis.symptom, diagnosis.subject);
+    for (at, step) in diagnosis.steps.iter().enumerate() {
+        let mark = match step.explains {
+            Some(true) => "explains it",
+            Some(false) => "not this",
+            None => "not seen",
+        };
+        text += &wrapped(&format!("  {}. ", at + 1), "     ", &step.asked, look.width);
+        let limit = if look.all { usize::MAX } else { SHOWN };
+        text += &readings(&step.readings, limit, look.width);
+        text += &labelled(mark, &step.verdict, look.width);
+    }
+    let severity = if diagnosis.found { Severity::Warning } else { Severity::Fine };
+    let conclusion = format!("{} ", paint(severity, "conclusion:".into(), look.colour));
+    text += &wrapped(&conclusion, "  ", &diagnosis.conclusion, look.width);
+    for line in diagnosis.next.lines() {
+        text += &wrapped("next: ", "  ", line, look.width);
+    }
+    text
 }
 
 #[cfg(test)]
