@@ -80,7 +80,7 @@ fn read_netdev(draft: Draft, netdev: &Netdev) -> Draft {
 pub(super) fn why_down(view: &View, port: &Port) -> (String, String) {
     if !port.ethernet {
         return (
-            "an InfiniBand port waits for a subnet manager".into(),
+            "no subnet manager has configured it (an InfiniBand port)".into(),
             "sminfo; start opensm on one host if the fabric has none".into(),
         );
     }
