@@ -74,11 +74,12 @@ pub(super) fn matters(matters: &[Matters]) -> String {
     if matters.is_empty() {
         return "nothing that a run measures".into();
     }
-    let phrase = |matters: &Matters| match matters {
+    let phrase = |one: &Matters| match one {
         Matters::DataPath => "verbs traffic (the NIC's own data path)",
         Matters::EventMode => "completions waited for by events",
         Matters::ControlPath => "connecting, registering memory, the exchange over TCP",
-        Matters::TcpOnly => "TCP and UDP sockets only",
+        Matters::TcpOnly if matters.len() == 1 => "TCP and UDP sockets only",
+        Matters::TcpOnly => "TCP and UDP sockets",
         Matters::Provenance => "the record: what a result was measured on",
     };
     matters.iter().map(phrase).collect::<Vec<_>>().join("; ")
