@@ -31,6 +31,16 @@ pub enum ResumeError {
         /// Unified diff, as it was to as it is.
         difference: String,
     },
+    /// A profile says something else now.
+    #[error(
+        "a profile that variant `{variant}` names has changed since campaign {campaign} began, and runs on hosts that were tuned in two ways can't be compared; undo the change, or run without --resume to begin anew"
+    )]
+    ProfileChanged {
+        /// The campaign.
+        campaign: i64,
+        /// The variant.
+        variant: String,
+    },
 }
 
 /// The campaign to go on with; with `failed`, one whose runs did not all complete is one, too.
@@ -50,6 +60,11 @@ pub fn find(store: &Store, plan: &Plan, failed: bool) -> Result<i64, ResumeError
             campaign: head.id,
             difference: difference(&text, &plan.scenario_toml),
         });
+    }
+    let then = store.load(head.id)?.variants;
+    let changed = then.iter().zip(&plan.variants).find(|(then, now)| then.tuning != now.tuning);
+    if let Some((_, now)) = changed {
+        return Err(ResumeError::ProfileChanged { campaign: head.id, variant: now.name.clone() });
     }
     Ok(head.id)
 }
@@ -116,5 +131,20 @@ mod tests {
         let id = add(&mut store, &plan, Some(&Outcome::Skipped { reason: "no device".into() }));
         assert!(find(&store, &plan, false).is_err());
         assert_eq!(find(&store, &plan, true).unwrap(), id);
+    }
+
+    #[test]
+    fn a_changed_profile_is_refused() {
+        let (folder, mut store) = store();
+        let profile = |value: u32| {
+            let text = format!("[tune]\nsysctl = {{ \"net.core.netdev_max_backlog\" = {value} }}\n");
+            std::fs::write(folder.path().join("mine.toml"), text).unwrap();
+            let text = SCENARIO.replace("name = \"deep\"", "name = \"deep\"\ntune.profile = \"mine.toml\"");
+            plan::plan(&parse(&folder.path().join("x.toml"), text).unwrap(), 1).unwrap()
+        };
+        let id = add(&mut store, &profile(2000), None);
+        assert_eq!(find(&store, &profile(2000), false).unwrap(), id);
+        let text = find(&store, &profile(3000), false).unwrap_err().to_string();
+        assert!(text.contains("variant `deep`"), "{text}");
     }
 }

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use host::Sysroot;
-use schema::{KnobRecord, Side};
+use schema::{KnobRecord, KnobState, Side};
 
 use super::{
     device,
@@ -49,7 +49,7 @@ impl Tuner {
         let parts = || self.variants.iter().flatten();
         let planned = (0..self.variants.len()).try_for_each(|variant| {
             let plan = self.plan(variant)?.0;
-            if plan.refusals.is_empty() { Ok(()) } else { Err(refused(&plan)) }
+            refused(&plan).map_or(Ok(()), Err)
         });
         let fault = planned.and_then(|()| self.refuse_what_is_left()).err();
         let proofs = parts().map(|part| Proof::take(&self.site(part), &[&part.tuning])).collect();
@@ -183,6 +183,15 @@ impl Owners {
     }
 }
 
-fn refused(plan: &Plan) -> String {
-    tuning::TuneError::Refused { refusals: plan.refusals.clone() }.to_string()
+/// Why a plan can't be carried out whole.
+fn refused(plan: &Plan) -> Option<String> {
+    // A knob of the boot that is not in force now: with it left out, the run would be of another variant.
+    let of_a_boot = plan.others.iter().filter(|record| record.state == KnobState::Planned);
+    let of_a_boot = of_a_boot.map(|record| tuning::Refusal {
+        knob: record.knob,
+        item: record.item.clone(),
+        why: format!("it is not in force, and takes a boot: {}", record.note),
+    });
+    let refusals: Vec<_> = plan.refusals.iter().cloned().chain(of_a_boot).collect();
+    (!refusals.is_empty()).then(|| tuning::TuneError::Refused { refusals }.to_string())
 }

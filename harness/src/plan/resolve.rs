@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use schema::{Gate, Role, RunSpec, SidesTuning, Variant, Workload, spec::SpecFault};
+use schema::{Gate, Role, RunSpec, Variant, Workload, spec::SpecFault};
 
 use crate::scenario::{
     Assignment, Fault, Scenario, ScenarioError, Span, WrittenGate, WrittenVariant, WrittenWorkload,
@@ -26,6 +26,7 @@ pub(super) fn resolve(scenario: &Scenario) -> Result<Resolved, ScenarioError> {
     if faults.is_empty() {
         refuse_twins(scenario, &workloads, &mut faults);
     }
+    refuse_mere_checks(scenario, &mut faults);
     let gates = scenario.gates.iter().map(|gate| resolve_gate(gate, &workloads, &mut faults)).collect();
     if faults.is_empty() {
         Ok(Resolved { variants: resolve_variants(scenario), workloads, gates })
@@ -42,7 +43,7 @@ fn resolve_variants(scenario: &Scenario) -> Vec<Variant> {
             name: variant.name.value.clone(),
             role: if variant.is_baseline() { Role::Baseline } else { Role::Candidate },
             settings: variant.sets.iter().map(|set| (set.key.clone(), set.value.value.to_string())).collect(),
-            tuning: SidesTuning::default(),
+            tuning: variant.tune.clone(),
         })
         .collect();
     variants.sort_by_key(|variant| variant.role != Role::Baseline);
@@ -155,7 +156,7 @@ fn push_once(faults: &mut Vec<Fault>, fault: Fault) {
     }
 }
 
-/// Two variants that resolve to the same specs: any difference between them would be noise.
+/// Two variants that resolve to the same specs on hosts that are tuned alike: any difference between them would be noise.
 fn refuse_twins(scenario: &Scenario, workloads: &[Workload], faults: &mut Vec<Fault>) {
     for (n, late) in scenario.variants.iter().enumerate() {
         let same = |workload: &Workload, early: &WrittenVariant| {
@@ -163,7 +164,7 @@ fn refuse_twins(scenario: &Scenario, workloads: &[Workload], faults: &mut Vec<Fa
         };
         let twin = scenario.variants[..n]
             .iter()
-            .find(|early| workloads.iter().all(|workload| same(workload, early)));
+            .find(|early| early.tune == late.tune && workloads.iter().all(|workload| same(workload, early)));
         if let Some(early) = twin {
             let what = format!(
                 "`{}` is the same as `{}`; there is nothing to compare",
@@ -175,6 +176,19 @@ fn refuse_twins(scenario: &Scenario, workloads: &[Workload], faults: &mut Vec<Fa
                     .advice(
                         "let it set what the question is about; noise is measured by the control runs anyway",
                     ),
+            );
+        }
+    }
+}
+
+/// A tuning that is only checked turns nothing, so its variant would be the baseline under another name.
+fn refuse_mere_checks(scenario: &Scenario, faults: &mut Vec<Fault>) {
+    for (n, variant) in scenario.variants.iter().enumerate() {
+        if variant.tune.requester.check_only || variant.tune.responder.check_only {
+            let what = "is only checked, never turned";
+            faults.push(
+                Fault::new(format!("variants[{n}].tune"), variant.name.span.clone(), what)
+                    .advice("check it with `rdma-harness tune verify`, and name another profile here"),
             );
         }
     }
@@ -384,5 +398,33 @@ metric = "bandwidth"
         assert!(text.contains("no meaning for a latency test"), "{text}");
         let settled = "name = \"ping\"\ntest = \"latency\"\nop = \"write\"\n[workloads.with.deep]\ntx_depth = 1\n[workloads.with.shallow]\ntx_depth = 1\n[[workloads]]\nname = \"w\"";
         planned("name = \"w\"", settled).unwrap();
+    }
+
+    const ALIKE: (&str, &str) = (
+        "name = \"deep\"\ntx_depth = 128\n[[variants]]\nname = \"shallow\"\nbaseline = true\ntx_depth = 16\ncpu = \"none\"",
+        "name = \"deep\"\ntune.governor = \"performance\"\n[[variants]]\nname = \"shallow\"\nbaseline = true",
+    );
+
+    #[test]
+    fn tuning_alone_makes_a_variant_and_is_shown() {
+        let text = GOOD.replace("post_list = 4", "post_list = 2");
+        let text = text.replacen(ALIKE.0, ALIKE.1, 1);
+        let plan = |text: &str| plan(&parse(Path::new("x.toml"), text.to_owned()).unwrap(), 7);
+        let tuned = plan(&text).unwrap();
+        assert_eq!(tuned.design.grouping, schema::Grouping::PerRun);
+        let shown = crate::plan::show(&tuned);
+        for word in ["turned before each run", "deep", "both", "governor", "performance", "instant"] {
+            assert!(shown.contains(word), "no {word} in:\n{shown}");
+        }
+        let slow =
+            plan(&text.replace("tune.governor = \"performance\"", "tune.huge_pages = { \"0:2Mi\" = 8 }"))
+                .unwrap();
+        assert_eq!(slow.design.grouping, schema::Grouping::PerBlock);
+        assert!(crate::plan::show(&slow).contains("once a block"), "{}", crate::plan::show(&slow));
+        let same = plan(&text.replace("tune.governor = \"performance\"", "")).unwrap_err().to_string();
+        assert!(same.contains("there is nothing to compare"), "{same}");
+        let checked =
+            plan(&text.replace("tune.governor = \"performance\"", "tune.profile = \"roce-lossless-check\""));
+        assert!(checked.unwrap_err().to_string().contains("only checked, never turned"));
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::{Table, presets::NOTHING};
-use schema::{Purpose, Role, RunSpec, Workload};
+use schema::{Grouping, Purpose, Role, RunSpec, SidesTuning, Tuning, Workload};
 
 use super::{Plan, detectable_in_sd, total_time};
 use crate::{
@@ -22,6 +22,9 @@ pub fn show(plan: &Plan) -> String {
     let _ = writeln!(text, "sees       {}", sees(plan));
     let _ = writeln!(text, "decides    {}", gates(plan));
     let _ = write!(text, "\nvariants\n{}\n", variants(plan));
+    if plan.variants.iter().any(|variant| !variant.tuning.is_empty()) {
+        let _ = write!(text, "\ntuning, {}\n{}\n", grouping(plan), tuning(plan));
+    }
     let _ = write!(text, "\nworkloads\n{}\n", workloads(plan));
     let _ = write!(text, "\norder\n{}", order(plan));
     text
@@ -93,6 +96,38 @@ fn variants(plan: &Plan) -> String {
         let role = if variant.role == Role::Baseline { "baseline" } else { "candidate" };
         let sets = variant.settings.iter().map(|(key, value)| format!("{key} = {value}"));
         table.add_row([variant.name.as_str(), role, &sets.collect::<Vec<_>>().join(", ")]);
+    }
+    table.trim_fmt()
+}
+
+/// When hosts are tuned.
+fn grouping(plan: &Plan) -> &'static str {
+    match plan.design.grouping {
+        Grouping::PerRun => "turned before each run and back after it",
+        Grouping::PerBlock => {
+            "turned once a block and variant, since a knob disturbs the link or takes long: the runs of a variant stand together"
+        }
+    }
+}
+
+/// What the variants turn, knob by knob.
+fn tuning(plan: &Plan) -> String {
+    let mut table = table(&["variant", "side", "knob", "value", "class", ""]);
+    for variant in &plan.variants {
+        let SidesTuning { requester, responder } = &variant.tuning;
+        let sides: &[(&str, &Tuning)] = if requester == responder {
+            &[("both", requester)]
+        } else {
+            &[("requester", requester), ("responder", responder)]
+        };
+        for (side, setting) in
+            sides.iter().flat_map(|(side, tuning)| tuning.knobs.iter().map(move |knob| (side, knob)))
+        {
+            let knob = format!("{} {}", setting.knob, setting.item);
+            let optional = if setting.optional { "optional" } else { "" };
+            let class = setting.knob.class().to_string().replace('_', "-");
+            table.add_row([variant.name.as_str(), side, knob.trim(), &setting.value, &class, optional]);
+        }
     }
     table.trim_fmt()
 }

@@ -25,6 +25,7 @@ use crate::{
         serve::named_cpus,
         token,
     },
+    evidence,
     interrupt::Interrupt,
 };
 
@@ -298,6 +299,7 @@ impl Executor for Processes {
             let tuning = settled(evidence.side, &stood, &restored);
             record.evidence.push(HostEvidence { tuning, ..evidence });
         }
+        evidence::judge(&mut record);
         Some(record)
     }
 

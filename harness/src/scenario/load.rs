@@ -11,6 +11,7 @@ use super::{
     fault::{Fault, FaultReport, did_you_mean},
     parameter::{Allowed, Assignment, read_assignments},
     section::{At, Faults, Section},
+    tune::read_sides,
 };
 
 /// Blocks when the design says nothing: ten pairs.
@@ -52,7 +53,9 @@ fn read(root: &Section<'_>, file: &Path, source: String) -> Option<Scenario> {
     let design = read_design(root, &mut ground);
     read_soft(root, &mut ground);
     let workloads = root.sections("workloads").iter().filter_map(read_workload).collect();
-    let variants = root.sections("variants").iter().filter_map(read_variant).collect();
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let variants =
+        root.sections("variants").iter().filter_map(|variant| read_variant(variant, folder)).collect();
     let gates = root.sections("gates").iter().filter_map(read_gate).collect();
     root.finish();
     Some(Scenario {
@@ -230,11 +233,12 @@ fn read_word<T: Copy>(section: &Section<'_>, key: &'static str, words: &[(&str, 
     found
 }
 
-fn read_variant(section: &Section<'_>) -> Option<WrittenVariant> {
+fn read_variant(section: &Section<'_>, folder: &Path) -> Option<WrittenVariant> {
     let name = read_name(section);
     let baseline = section.flag("baseline");
+    let tune = section.section("tune").map(|tune| read_sides(&tune, folder)).unwrap_or_default();
     let sets = read_assignments(section, Allowed::AllButSize);
-    Some(WrittenVariant { name: name?, baseline, sets })
+    Some(WrittenVariant { name: name?, baseline, sets, tune })
 }
 
 fn read_gate(section: &Section<'_>) -> Option<WrittenGate> {

@@ -13,7 +13,7 @@ mod tune;
 
 use std::{fmt, net::IpAddr, path::PathBuf};
 
-use schema::{Bytes, Metric, Nanos, Op, Side, Test};
+use schema::{Bytes, Metric, Nanos, Op, Side, SidesTuning, Test};
 
 pub use fault::{Fault, FaultReport, ScenarioError, Span};
 pub use load::{load, parse};
@@ -148,6 +148,8 @@ pub struct WrittenVariant {
     pub baseline: Option<At<bool>>,
     /// What it sets.
     pub sets: Vec<Assignment>,
+    /// What it turns on the hosts.
+    pub tune: SidesTuning,
 }
 
 impl WrittenVariant {

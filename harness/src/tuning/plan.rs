@@ -8,6 +8,7 @@ use super::{
     disruptive,
     error::{Refusal, TuneError},
     knob::{self, Unfit, Want},
+    order,
     site::Site,
     target::{Held, Target},
 };
@@ -92,6 +93,7 @@ impl Plan {
         self.profile = self.profile.take().or(other.profile);
         self.refusals.extend(other.refusals);
         self.others.extend(other.others);
+        self.check_only |= other.check_only;
         for step in other.steps {
             match self.steps.iter().find(|earlier| earlier.aim == step.aim) {
                 Some(earlier) if earlier.new == step.new => {}
@@ -105,6 +107,7 @@ impl Plan {
                 None => self.steps.push(step),
             }
         }
+        self.steps.sort_by_key(|step| order::place(step.knob));
     }
 
     /// Every target that is named, as it stands before anything is written.
