@@ -12,6 +12,7 @@ mod progress;
 mod report;
 mod run;
 mod runs;
+mod tune;
 
 use std::path::PathBuf;
 
@@ -49,6 +50,8 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Tell what a knob of a host does, or whether something that is said of RDMA hosts holds
     Explain(explain::Explain),
+    /// Turn the knobs of this host by a profile, and turn them back, whatever happens in between
+    Tune(tune::Tune),
     /// Show what a scenario would run, in which order, for how long, and what it can see
     Plan(plan::Plan),
     /// List campaigns, or the runs of one
@@ -73,6 +76,7 @@ impl Cli {
             Command::Run(run) => run.execute(&place),
             Command::Doctor(doctor) => doctor.execute(),
             Command::Explain(explain) => explain.execute(),
+            Command::Tune(tune) => tune.execute(),
             Command::Plan(plan) => plan.execute(),
             Command::Runs(runs) => runs.execute(&place),
             Command::Compare(compare) => compare.execute(&place),

@@ -1,6 +1,6 @@
 //! Turns a plan's knobs, all or none, with every write in the journal before it is made; and turns them back.
 
-use std::io;
+use std::{fs, io};
 
 use host::Value;
 use schema::{KnobRecord, KnobState};
@@ -12,7 +12,7 @@ use super::{
     plan::{Plan, Step},
     recover,
     site::Site,
-    target::Held,
+    target::{CgroupTarget, GROUP, Held, Target},
     turn_back::turn_back,
 };
 
@@ -110,6 +110,19 @@ impl Applied {
             record
         });
         turned.chain(self.others.iter().cloned()).collect()
+    }
+
+    /// Lets a process use the CPUs of an isolated partition, where one was made: nobody else may run there. Nothing to do where
+    /// none was, or in a tree.
+    pub fn admit(&self, pid: u32) -> io::Result<()> {
+        let made = self
+            .turned
+            .iter()
+            .any(|turned| matches!(turned.step.aim, Target::Cgroup { part: CgroupTarget::Group }));
+        if !made || !self.site.sysroot.is_live() {
+            return Ok(());
+        }
+        fs::write(self.site.sysroot.path(GROUP).join("cgroup.procs"), pid.to_string())
     }
 
     /// Turns everything back, in reverse.

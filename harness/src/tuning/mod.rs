@@ -32,4 +32,4 @@ pub use plan::{Plan, Step, plan};
 pub use proof::{Deviation, Proof};
 pub use recover::{Recovered, recover};
 pub use site::{Observer, Site};
-pub use status::{Status, TargetStatus, status};
+pub use status::{Status, status};

@@ -1,6 +1,7 @@
 //! What tuning is in place on a host, without a right to it.
 
 use host::Value;
+use schema::{Class, KnobRecord, KnobState};
 use serde::Serialize;
 
 use super::{
@@ -20,21 +21,8 @@ pub struct Status {
     pub summary: String,
     /// Whether something has to be turned back by `tune restore` or `tune recover`, or is being done now.
     pub tuned: bool,
-    /// The targets that the journal names and that are not turned back.
-    pub targets: Vec<TargetStatus>,
-}
-
-/// One target that is not turned back.
-#[derive(Debug, Clone, Serialize)]
-pub struct TargetStatus {
-    /// What was written to.
-    pub target: String,
-    /// What stood there.
-    pub old: String,
-    /// What was asked.
-    pub asked: String,
-    /// What stands there; null where it can't be read.
-    pub now: Option<String>,
+    /// The targets that the journal names and that are not turned back: verified where they stand as asked, drifted where not.
+    pub records: Vec<KnobRecord>,
 }
 
 /// Looks at the journal and at what it names.
@@ -49,8 +37,8 @@ pub fn status(site: &Site) -> Status {
     let tuned = past
         .as_ref()
         .is_some_and(|past| past.damage.is_some() || recover::what_is_left(site, past).is_some());
-    let targets = past.filter(|_| tuned).map(|past| targets(site, &past)).unwrap_or_default();
-    Status { journal, summary, tuned, targets }
+    let records = past.filter(|_| tuned).map(|past| records(site, &past)).unwrap_or_default();
+    Status { journal, summary, tuned, records }
 }
 
 fn summary(site: &Site, past: &Past) -> String {
@@ -66,16 +54,33 @@ fn summary(site: &Site, past: &Past) -> String {
     }
 }
 
-fn targets(site: &Site, past: &Past) -> Vec<TargetStatus> {
+fn records(site: &Site, past: &Past) -> Vec<KnobRecord> {
     let open = past.steps.iter().filter(|step| !step.progress.is_some_and(Progress::is_done));
     open.map(|step| {
-        let target = step.entry.target.operate();
-        let now: Value<String> = target.read(site, &Held::new());
-        TargetStatus {
+        let entry = &step.entry;
+        let target = entry.target.operate();
+        let now = target.read(site, &Held::new());
+        let (state, note) = match now.as_ref() {
+            // What a process holds is known to that process alone.
+            _ if entry.class == Class::SelfRestoring => (KnobState::Verified, "held by its process"),
+            Value::Known(now) if target.same(now, &entry.new) => (KnobState::Verified, ""),
+            Value::Known(now) if target.same(now, &entry.old) => {
+                (KnobState::Drifted, "it is as it was before")
+            }
+            Value::Known(_) => (KnobState::Drifted, "someone else has changed it"),
+            Value::Absent => (KnobState::Gone, "it is gone"),
+            _ => (KnobState::Drifted, "it can't be read"),
+        };
+        KnobRecord {
+            knob: entry.knob,
+            item: entry.item.clone(),
             target: target.describe(),
-            old: step.entry.old.clone(),
-            asked: step.entry.new.clone(),
-            now: now.known(),
+            class: entry.class,
+            old: Some(entry.old.clone()),
+            asked: entry.new.clone(),
+            effective: now.known(),
+            state,
+            note: note.to_owned(),
         }
     })
     .collect()
