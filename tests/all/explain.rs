@@ -55,6 +55,30 @@ fn json_is_the_entry_and_the_list_has_every_one() {
 }
 
 #[test]
+fn every_claim_is_found_in_its_own_words_and_told_with_its_verdict_and_reason() {
+    let all: Value = explain(&["--list", "--json"]).expect(0).json();
+    let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+    for entry in all.as_array().expect("a list") {
+        let (id, says) = (text(entry, "id"), text(entry, "says"));
+        if says.is_empty() {
+            continue;
+        }
+        let told = explain(&["--", says.as_str()]).expect(0).stdout;
+        let is_it = told.lines().next() == Some(&id);
+        let is_listed = told.lines().any(|line| line.starts_with(&format!("{id} ")));
+        assert!(is_it || is_listed, "`{says}` does not lead to {id}:\n{told}");
+
+        let told = explain(&[id.as_str()]).expect(0).stdout;
+        let flat = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        let verdict = match text(entry, "verdict").as_str() {
+            "partly" => "holds in part".to_owned(),
+            word => word.replace('-', " "),
+        };
+        assert!(flat.contains(&format!("Verdict {verdict} Why {}", text(entry, "why"))), "{told}");
+    }
+}
+
+#[test]
 fn several_are_listed_and_the_unknown_is_refused_with_the_nearest() {
     let listed = explain(&["pause"]).expect(0).stdout;
     assert!(listed.starts_with("Several are near") && listed.contains("\nglobal-pause "), "{listed}");
