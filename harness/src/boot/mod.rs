@@ -71,7 +71,7 @@ impl BootError {
 }
 
 /// The names that [`plan`] takes as its item.
-pub fn items() -> Vec<&'static str> {
+fn items() -> Vec<&'static str> {
     word::WORDS.iter().map(|word| word.name).chain([nvconfig::ITEM]).collect()
 }
 
