@@ -13,7 +13,7 @@ Examples:
   rdma-harness explain irq-affinity                 a knob, by the name doctor reports it under
   rdma-harness explain net.core.rmem_max            a sysctl; /proc/sys/net/core/rmem_max and rmem_max do too
   rdma-harness explain echo 2 smp_affinity          a claim, by the words you were told it in
-  rdma-harness explain "ib_write_bw -r 1000"        words with dashes are put in quotes
+  rdma-harness explain 'ib_write_bw -r 1000'        words with dashes are put in quotes
   rdma-harness explain guide 1 claim 18             a claim, by its number in docs/tuning.md
   rdma-harness explain --list
 
