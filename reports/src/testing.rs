@@ -3,6 +3,8 @@
 //! The latency of a run is a log-normal curve with a slow tail, laid down quantile by quantile and scaled by what the variant
 //! does and by noise from run to run; the bandwidth is that of a link with a fixed cost per message.
 
+mod watched;
+
 use std::{collections::BTreeMap, f64::consts::LN_2, sync::LazyLock};
 
 use hdrhistogram::Histogram;
@@ -385,7 +387,7 @@ fn load_point(point: &mut Point) {
 }
 
 /// The samples every view is tested on.
-pub const NAMES: [&str; 8] = [
+pub const NAMES: [&str; 9] = [
     "improved",
     "regressed",
     "equivalent",
@@ -394,6 +396,7 @@ pub const NAMES: [&str; 8] = [
     "failed_runs",
     "several_sizes",
     "loaded",
+    "watched",
 ];
 
 /// One of [`NAMES`].
@@ -420,6 +423,11 @@ pub fn named(name: &str) -> Option<Campaign> {
         "loaded" => {
             let mut campaign = Sample { blocks: 6, ..Sample::default() }.campaign();
             load(&mut campaign);
+            campaign
+        }
+        "watched" => {
+            let mut campaign = Sample { blocks: 8, ..Sample::default() }.campaign();
+            watched::watch(&mut campaign);
             campaign
         }
         "several_sizes" => Sample {

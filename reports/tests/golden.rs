@@ -38,6 +38,32 @@ fn html_of_the_sample_with_failed_runs() {
 }
 
 #[test]
+fn every_view_of_the_sample_that_was_watched() {
+    let (campaign, comparison) = sample("watched");
+    golden("watched.html", &render::html(&campaign, &comparison).unwrap());
+    golden("watched.txt", &render::table(&comparison));
+    golden("watched.json", &render::json(&comparison));
+}
+
+#[test]
+fn an_invalid_run_cannot_be_missed_in_any_view() {
+    let (campaign, comparison) = sample("watched");
+    let invalid = campaign.runs.iter().find(|run| !run.record.is_valid()).unwrap();
+    let words =
+        format!("Run {} (deep): thread-cpu (requester): pinned to CPU 2, seen on CPU 5", invalid.sequence);
+    let views = [
+        render::html(&campaign, &comparison).unwrap(),
+        render::markdown(&campaign, &comparison),
+        render::table(&comparison),
+    ];
+    for view in views {
+        assert!(view.contains("1 run is invalid by the evidence and counts for nothing"), "{view}");
+        assert!(view.contains(&words), "{view}");
+    }
+    assert!(export::csv(&campaign).lines().any(|line| line.contains(",invalid,")));
+}
+
+#[test]
 fn table_json_and_csv() {
     let (_, comparison) = sample("unstable");
     golden("unstable.txt", &render::table(&comparison));

@@ -6,6 +6,7 @@
 mod bound;
 mod detail;
 mod effect;
+mod evidence;
 mod model;
 mod multiplicity;
 mod pairing;
@@ -66,6 +67,7 @@ pub fn compare(campaign: &Campaign, options: &CompareOptions) -> Comparison {
         verdict,
         cells: cells.into_iter().filter(|cell| cell.gated || !cell.pairs.is_empty()).collect(),
         unusable: runs.unusable().cloned().collect(),
+        evidence: evidence::summarise(campaign),
         baseline,
     }
 }

@@ -2,7 +2,10 @@
 //!
 //! Data only. Numbers are in [`Metric::unit`]; shares are shares (0.02 is 2 %), never percent.
 
-use schema::{Bytes, Metric, Test};
+use schema::{
+    Bytes, Metric, Side, Test,
+    evidence::{Level, Unit},
+};
 use serde::{Deserialize, Serialize};
 
 /// The outcome of a campaign, with everything that led to it.
@@ -30,13 +33,117 @@ pub struct Comparison {
     pub cells: Vec<Cell>,
     /// Runs that could not be used, in time order.
     pub unusable: Vec<UnusableRun>,
+    /// What the hosts did around the runs; null where nobody watched, and in documents of earlier releases.
+    #[serde(default)]
+    pub evidence: Option<EvidenceSummary>,
+}
+
+/// What the hosts did around the runs, variant beside variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EvidenceSummary {
+    /// The variants in the order of the columns below; baseline first.
+    pub variants: Vec<String>,
+    /// What was tuned, and what became of it.
+    pub tuned: Vec<TunedRow>,
+    /// The checks of the evidence, the gravest first.
+    pub checks: Vec<CheckRow>,
+    /// Counters that moved, or could not be told, in some run.
+    pub counters: Vec<CounterRow>,
+    /// What no scenario sets and decides much.
+    pub conditions: Vec<ConditionRow>,
+}
+
+/// Targets of one knob that fared the same under a variant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TunedRow {
+    /// The variant.
+    pub variant: String,
+    /// On which side's host.
+    pub side: Side,
+    /// The knob.
+    pub knob: String,
+    /// Which part of it; empty where it has one.
+    pub item: String,
+    /// What was written to.
+    pub targets: Vec<String>,
+    /// What it was: every value it had before a run.
+    pub old: Vec<String>,
+    /// What was asked.
+    pub asked: String,
+    /// What was read back while it was turned: every value.
+    pub effective: Vec<String>,
+    /// The states it ended in, with the number of runs, and the notes.
+    pub became: String,
+}
+
+/// One check under every variant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckRow {
+    /// Which side; null where both together were judged.
+    pub side: Option<Side>,
+    /// Its name.
+    pub check: String,
+    /// How it came out under each variant; null where it was not made.
+    pub variants: Vec<Option<CheckOfVariant>>,
+}
+
+/// How a check came out over the completed runs of a variant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckOfVariant {
+    /// Runs in which it was made.
+    pub runs: u32,
+    /// The worst of them.
+    pub worst: Level,
+    /// Runs that came out so.
+    pub of_worst: u32,
+    /// The first of these, by its position in the planned order.
+    pub example_run: u32,
+    /// What was found in it.
+    pub found: String,
+    /// What was held against it.
+    pub threshold: String,
+    /// What it means.
+    pub meaning: String,
+}
+
+/// A counter under every variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterRow {
+    /// On which side's host.
+    pub side: Side,
+    /// Where it was read.
+    pub source: String,
+    /// Its name.
+    pub name: String,
+    /// What it counts.
+    pub unit: Unit,
+    /// Its growth in a run under each variant; null where every run saw it stand still, or has none.
+    pub variants: Vec<Option<CounterOfVariant>>,
+}
+
+/// Growth of a counter over the completed runs of a variant.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CounterOfVariant {
+    /// Over the runs in which it can be told; null without any.
+    pub spread: Option<Spread>,
+    /// Runs in which it can't.
+    pub untold: u32,
+}
+
+/// A condition under every variant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConditionRow {
+    /// What, with its unit.
+    pub name: String,
+    /// Every value it had in the completed runs of each variant.
+    pub variants: Vec<Vec<String>>,
 }
 
 /// The answer of a campaign: what its declared gates say together, gravest first; the gravest of any gate is the campaign's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CampaignVerdict {
-    /// A gate has no pair to judge by, because runs failed or were skipped.
+    /// A gate has no pair to judge by, because runs failed, were skipped or are invalid by their evidence.
     CouldNotRun,
     /// A gate rests on a run that is physically impossible.
     Invalid,
@@ -80,7 +187,7 @@ pub enum Verdict {
     },
     /// A run of the cell is physically impossible; [`Comparison::unusable`] says which.
     Invalid,
-    /// No pair is usable, and runs failed or were skipped.
+    /// No pair is usable, and runs failed, were skipped or are invalid by their evidence.
     CouldNotRun,
     /// Not a gate: shown, not judged.
     Exploratory,
@@ -254,9 +361,9 @@ pub struct UnusableRun {
     pub variant: String,
     /// Whether it is the second baseline run of its block.
     pub control: bool,
-    /// Failed, skipped or invalid.
+    /// Failed, skipped, invalid or excluded.
     pub kind: Unusable,
-    /// In words: stage, side, cause and advice; or the bound that was broken.
+    /// In words: stage, side, cause and advice; the bound that was broken; or what the evidence says.
     pub reason: String,
 }
 
@@ -270,6 +377,8 @@ pub enum Unusable {
     Skipped,
     /// It claims more than the wire can carry.
     Invalid,
+    /// It completed, and its evidence says that it was not measured as it was asked.
+    Excluded,
 }
 
 impl Comparison {
@@ -295,6 +404,7 @@ impl std::fmt::Display for Unusable {
             Unusable::Failed => "failed",
             Unusable::Skipped => "was skipped",
             Unusable::Invalid => "is invalid",
+            Unusable::Excluded => "is invalid by its evidence",
         })
     }
 }

@@ -136,7 +136,11 @@ fn point(run: &CampaignRun, msg_bytes: Bytes) -> Option<&Point> {
 
 fn why_unusable(run: &CampaignRun) -> Option<UnusableRun> {
     let (kind, reason) = match &run.record.outcome {
-        Outcome::Completed => (Unusable::Invalid, bound::broken(&run.record)?),
+        Outcome::Completed => match bound::broken(&run.record) {
+            Some(reason) => (Unusable::Invalid, reason),
+            None if run.record.is_valid() => return None,
+            None => (Unusable::Excluded, run.record.invalid.join("; ")),
+        },
         Outcome::Skipped { reason } => (Unusable::Skipped, reason.clone()),
         failed @ Outcome::Failed { .. } => (Unusable::Failed, failed.to_string()),
     };
@@ -189,6 +193,20 @@ mod tests {
         assert_eq!((pairs.len(), dropped.len(), dropped[0].block), (9, 1, 3));
         assert_eq!(dropped[0].reason, format!("run {} (deep) failed", campaign.runs[lost].sequence));
         assert_eq!(runs.unusable().count(), 1);
+    }
+
+    #[test]
+    fn an_invalid_run_is_excluded_with_its_reasons_and_only_its_pair_goes() {
+        let mut campaign = Sample::default().campaign();
+        let lost = campaign.runs.iter().position(|run| run.block == 3 && run.variant == "deep").unwrap();
+        campaign.runs[lost].record.invalid = vec!["a thread moved".into(), "a counter wrapped".into()];
+        let runs = Runs::of(&campaign);
+        let (pairs, dropped) = runs.pairs(place("base"), place("deep"), SUBJECT);
+        assert_eq!((pairs.len(), dropped.len(), dropped[0].block), (9, 1, 3));
+        let unusable: Vec<_> = runs.unusable().collect();
+        assert_eq!((unusable.len(), unusable[0].kind), (1, Unusable::Excluded));
+        assert_eq!(unusable[0].reason, "a thread moved; a counter wrapped");
+        assert_eq!(runs.points(place("deep"), SUBJECT.msg_bytes).count(), 9);
     }
 
     #[test]

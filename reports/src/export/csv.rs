@@ -43,6 +43,7 @@ fn run_columns(campaign: &Campaign, run: &CampaignRun) -> String {
         Purpose::Control => "control",
     };
     let status = match run.record.outcome {
+        Outcome::Completed if !run.record.is_valid() => "invalid",
         Outcome::Completed => "completed",
         Outcome::Skipped { .. } => "skipped",
         Outcome::Failed { .. } => "failed",

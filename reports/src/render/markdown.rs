@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use schema::Campaign;
 
 use super::{
+    evidence::{CounterView, EvidenceView},
     facts::{FactGroup, FactRow},
     view::{EffectRow, RunNumbers, View, WorkloadView},
 };
@@ -19,6 +20,9 @@ pub fn markdown(campaign: &Campaign, comparison: &Comparison) -> String {
     view.workloads.iter().for_each(|workload| numbers(&mut text, &view, workload));
     differences(&mut text, &view);
     unusable(&mut text, &view);
+    if let Some(panel) = &view.evidence {
+        evidence(&mut text, &view, panel);
+    }
     section(&mut text, "How it was measured", &view.method);
     section(&mut text, "What it does not say", &view.limits);
     facts(&mut text, &view);
@@ -126,6 +130,69 @@ fn unusable(text: &mut String, view: &View) {
         .iter()
         .map(|row| vec![row.run.clone(), row.place.clone(), row.kind.to_owned(), row.reason.clone()]);
     table(text, &["run", "of", "what", "why"], rows);
+    text.push('\n');
+}
+
+/// Rows of a table of counters, or of what was tuned, before the rest is left to the JSON.
+const MOST_ROWS: usize = 40;
+
+fn evidence(text: &mut String, view: &View, panel: &EvidenceView) {
+    let _ = write!(text, "## Did it take, did it stay, what else happened{}\n\n", label(view));
+    if !panel.tuned.is_empty() {
+        text.push_str("What was tuned, and what became of it:\n\n");
+        let rows = panel.tuned.iter().map(|row| {
+            let cells = [&row.variant, &row.side, &row.what, &row.targets, &row.old, &row.asked];
+            cells.into_iter().chain([&row.effective, &row.became]).cloned().collect()
+        });
+        let header = ["variant", "side", "knob", "target", "was", "asked", "read back", "became (runs)"];
+        cut_table(text, &header, rows.collect());
+    }
+    let per_variant = |first, rest: &[&'static str]| {
+        let variants = view.variants.iter().map(String::as_str);
+        std::iter::once(first).chain(variants).chain(rest.iter().copied()).collect::<Vec<&str>>()
+    };
+    text.push_str("How the checks came out: the worst run of each variant.\n\n");
+    let rows = panel.checks.iter().map(|row| {
+        let cell = |of: &Option<(super::view::Badge, String)>| match of {
+            Some((badge, found)) => format!("{}: {found}", badge.word),
+            None => "not checked".to_owned(),
+        };
+        std::iter::once(format!("{} ({})", row.check, row.of))
+            .chain(row.variants.iter().map(cell))
+            .chain([row.threshold.clone(), row.meaning.clone()])
+            .collect()
+    });
+    table(text, &per_variant("check", &["held against it", "what it means"]), rows);
+    text.push('\n');
+    if !panel.conditions.is_empty() {
+        let rows = panel.conditions.iter();
+        let rows =
+            rows.map(|(name, values)| std::iter::once(name.clone()).chain(values.iter().cloned()).collect());
+        table(text, &per_variant("condition", &[]), rows);
+        text.push('\n');
+    }
+    let counters = |text: &mut String, title: &str, rows: &[CounterView]| {
+        if !rows.is_empty() {
+            let _ = write!(text, "{title}, growth in a run: median, smallest to largest.\n\n");
+            let rows = rows.iter().map(|row| {
+                std::iter::once(format!("`{}` ({})", row.name, row.of))
+                    .chain(row.values.iter().cloned())
+                    .collect()
+            });
+            cut_table(text, &per_variant("counter", &[]), rows.collect());
+        }
+    };
+    counters(text, "Counters of NIC and network", &panel.counters);
+    counters(text, "Counters of the host", &panel.host_counters);
+}
+
+/// A table that may be long: its first rows, and how many there are.
+fn cut_table(text: &mut String, header: &[&str], rows: Vec<Vec<String>>) {
+    let all = rows.len();
+    table(text, header, rows.into_iter().take(MOST_ROWS));
+    if all > MOST_ROWS {
+        let _ = write!(text, "\nand {} more, in the JSON report.\n", all - MOST_ROWS);
+    }
     text.push('\n');
 }
 

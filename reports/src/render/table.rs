@@ -4,12 +4,12 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use crate::compare::{Cell, Comparison};
 
-use super::{number, sentence::sentence, words};
+use super::{evidence, number, sentence::sentence, words};
 
 const HEADER: [&str; 8] =
     ["metric", "workload", "size", "candidate", "change", "95% interval", "n", "verdict"];
 
-/// The table of gates, a line of what stands behind each verdict, and the verdict in one sentence.
+/// The table of gates, a line of what stands behind each verdict, what the evidence holds against the runs, and the verdict in one sentence.
 pub fn table(comparison: &Comparison) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -24,7 +24,8 @@ pub fn table(comparison: &Comparison) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let remarks: String = comparison.gates().filter_map(remark).collect();
+    let mut remarks: String = comparison.gates().filter_map(remark).collect();
+    remarks.extend(evidence::lines(comparison).into_iter().map(|line| format!("  {line}\n")));
     let gap = if remarks.is_empty() { "" } else { "\n" };
     format!("{}\n{gap}{remarks}\n{}\n", table.trim_fmt(), sentence(comparison))
 }

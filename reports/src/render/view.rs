@@ -6,6 +6,7 @@ use schema::{
 };
 
 use super::{
+    evidence::{self, EvidenceView},
     facts::{self, FactGroup},
     number,
     sentence::claim,
@@ -35,6 +36,8 @@ pub(super) struct View {
     pub(super) settings: Vec<facts::FactRow>,
     pub(super) unusable: Vec<UnusableRow>,
     pub(super) unasked_changes: Vec<String>,
+    /// What the hosts did; none where nobody watched.
+    pub(super) evidence: Option<EvidenceView>,
     pub(super) facts: Vec<FactGroup>,
     pub(super) method: Vec<String>,
     pub(super) limits: Vec<String>,
@@ -85,7 +88,7 @@ pub(super) struct SizeView {
     pub(super) numbers: Vec<(String, Vec<Option<RunNumbers>>)>,
 }
 
-/// A metric over the completed runs of a variant.
+/// A metric over the valid runs of a variant.
 pub(super) struct RunNumbers {
     /// Median, with its unit.
     pub(super) median: String,
@@ -131,6 +134,7 @@ impl View {
             settings: settings(campaign),
             unusable: comparison.unusable.iter().map(unusable_row).collect(),
             unasked_changes: facts::unasked_changes(campaign),
+            evidence: comparison.evidence.as_ref().map(EvidenceView::of),
             facts,
             method: method(campaign, comparison),
             limits: limits(campaign, comparison),
@@ -166,6 +170,7 @@ fn warnings(campaign: &Campaign, comparison: &Comparison) -> Vec<String> {
         let each = if lost == 1 { "it takes its pair with it" } else { "each takes its pair with it" };
         warnings.push(format!("{lost} of {of} runs could not be used; {each}. They are listed below."));
     }
+    warnings.extend(evidence::invalid(comparison));
     warnings
 }
 
@@ -297,7 +302,7 @@ type Of<'f> = &'f dyn Fn(&Point) -> Option<f64>;
 /// The number as it is written.
 type Text<'f> = &'f dyn Fn(f64) -> String;
 
-/// What a number is over a variant's completed runs, and how it is written; none where it was not published.
+/// What a number is over a variant's valid runs, and how it is written; none where it was not published.
 fn of_runs(
     campaign: &Campaign,
     workload: &str,
@@ -309,7 +314,7 @@ fn of_runs(
         run.workload == workload
             && run.variant == variant
             && run.purpose == Purpose::Measure
-            && run.record.outcome.is_completed()
+            && run.record.is_valid()
     });
     let points = ours.flat_map(|run| run.record.points.iter().filter(|point| point.msg_bytes == msg_bytes));
     let spread = spread(points.filter_map(of))?;
@@ -344,6 +349,7 @@ fn unusable_row(run: &crate::compare::UnusableRun) -> UnusableRow {
             Unusable::Failed => "Failed",
             Unusable::Skipped => "Skipped",
             Unusable::Invalid => "Invalid",
+            Unusable::Excluded => "Invalid by its evidence",
         },
         reason: run.reason.clone(),
     }
@@ -363,6 +369,9 @@ fn method(campaign: &Campaign, comparison: &Comparison) -> Vec<String> {
     ];
     for workload in &campaign.workloads {
         method.extend(baseline_spec(campaign, workload).map(|spec| phases(&workload.name, spec)));
+    }
+    if comparison.evidence.is_some() {
+        method.push("Both hosts were read before and after each run and sampled in between. A run is invalid, and takes its pair with it, when a queue pair gave up, a needed counter ran backwards, a polling thread left its CPU, pages lay off the node they were bound to, CPUs came or went, or tuning did not stay; whatever else the evidence shows is a finding beside the numbers.".to_owned());
     }
     method.push(format!(
         "A change is the mean of ln(candidate / baseline) over the pairs, turned back into percent; its {sure} interval is Student's. Whether it is there at all is asked of an exact sign-flip test, corrected by Holm for {}; whether it is absent, of two one-sided tests within the margin.",

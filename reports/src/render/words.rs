@@ -88,7 +88,7 @@ pub(super) fn remark(cell: &Cell) -> String {
         }
         Verdict::Unstable { control } => control_failure(cell, *control),
         Verdict::Invalid => "it rests on a run that is physically impossible".into(),
-        Verdict::CouldNotRun => "no pair is usable: its runs failed or were skipped".into(),
+        Verdict::CouldNotRun => "no pair is usable: its runs failed, were skipped or are invalid".into(),
         _ => String::new(),
     }
 }

@@ -77,12 +77,12 @@ impl<'c> Source<'c> {
             .collect()
     }
 
-    /// The completed runs of the workload with their point at a size, in time order.
+    /// The valid runs of the workload with their point at a size, in time order.
     fn points(&self, msg_bytes: Bytes) -> impl Iterator<Item = (&'c CampaignRun, &'c Point)> {
         self.campaign
             .runs
             .iter()
-            .filter(|run| run.workload == self.workload.name && run.record.outcome.is_completed())
+            .filter(|run| run.workload == self.workload.name && run.record.is_valid())
             .filter_map(move |run| {
                 run.record.points.iter().find(|point| point.msg_bytes == msg_bytes).map(|point| (run, point))
             })
