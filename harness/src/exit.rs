@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use rdma_harness::{doctor::DoctorError, scenario::ScenarioError, store::StoreError};
+use rdma_harness::{
+    doctor::DoctorError, scenario::ScenarioError, snapshot::SnapshotError, store::StoreError,
+};
 use reports::Comparison;
 
 /// How the program ends.
@@ -38,7 +40,12 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
         Some(StoreError::NoCampaign { .. } | StoreError::Missing { .. })
     );
     let no_such_device = matches!(error.downcast_ref::<DoctorError>(), Some(DoctorError::NoDevice { .. }));
-    if asked_wrongly || no_such_device || error.is::<ScenarioError>() || error.is::<UsageError>() {
+    let no_place = matches!(
+        error.downcast_ref::<SnapshotError>(),
+        Some(SnapshotError::NoDevice { .. } | SnapshotError::InTheWay(_))
+    );
+    if asked_wrongly || no_such_device || no_place || error.is::<ScenarioError>() || error.is::<UsageError>()
+    {
         Exit::Usage
     } else {
         Exit::CouldNotRun

@@ -14,6 +14,7 @@ pub mod plan;
 pub mod resume;
 pub mod run;
 pub mod scenario;
+pub mod snapshot;
 pub mod store;
 pub mod tuning;
 pub mod words;

@@ -12,6 +12,7 @@ mod progress;
 mod report;
 mod run;
 mod runs;
+mod snapshot;
 mod tune;
 
 use std::path::PathBuf;
@@ -64,6 +65,8 @@ enum Command {
     Export(export::Export),
     /// Look after one side of a campaign on this host, driven over stdin and stdout (`run` starts it)
     Agent(agent::Agent),
+    /// Record this host as a tree of files that `doctor --sysroot` reads, redacted
+    Snapshot(snapshot::Snapshot),
     /// Print a completion script for a shell
     Completions(completions::Completions),
 }
@@ -83,6 +86,7 @@ impl Cli {
             Command::Report(report) => report.execute(&place),
             Command::Export(export) => export.execute(&place),
             Command::Agent(agent) => agent.execute(),
+            Command::Snapshot(snapshot) => snapshot.execute(),
             Command::Completions(completions) => completions.execute(),
         }
     }
