@@ -30,11 +30,13 @@ pub fn find(question: &str) -> Found {
         return Found::One(entry);
     }
     let parts = entries().iter().filter(|entry| is_part_of_name(&question, entry)).collect::<Vec<_>>();
+    // One word that several have says little of which is meant.
+    let clearly = if words(&question).count() == 1 { 2.0 * CLEARLY } else { CLEARLY };
     match ranked(&question).as_slice() {
         _ if parts.len() == 1 => Found::One(parts[0]),
         [] => Found::None(nearest(&question)),
         [(only, _)] => Found::One(only),
-        [(first, score), (_, next), ..] if *score >= CLEARLY * next => Found::One(first),
+        [(first, score), (_, next), ..] if *score >= clearly * next => Found::One(first),
         several => Found::Several(several.iter().take(LISTED).map(|(entry, _)| *entry).collect()),
     }
 }
@@ -97,6 +99,7 @@ struct Fields {
     names: BTreeSet<String>,
     claim: BTreeSet<String>,
     commands: BTreeSet<String>,
+    reason: BTreeSet<String>,
 }
 
 impl Fields {
@@ -106,14 +109,14 @@ impl Fields {
             names: of(&mut names(entry).chain([entry.title.as_str()])),
             claim: of(&mut [entry.says.as_str()].into_iter()),
             commands: of(&mut entry.read.iter().chain(&entry.set).map(String::as_str)),
+            reason: of(&mut [entry.why.as_str()].into_iter()),
         }
     }
 
     /// How much this word says for the entry: most where it is a name.
     fn fit(&self, word: &str) -> f64 {
-        let in_names = if self.names.contains(word) { 2.0 } else { 0.0 };
-        let in_claim = if self.claim.contains(word) { 1.5 } else { 0.0 };
-        in_names + in_claim + if self.commands.contains(word) { 1.0 } else { 0.0 }
+        let by_field = [(&self.names, 2.0), (&self.claim, 1.5), (&self.commands, 1.0), (&self.reason, 0.25)];
+        by_field.iter().filter(|(words, _)| words.contains(word)).map(|(_, weight)| weight).sum()
     }
 }
 

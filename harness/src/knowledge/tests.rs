@@ -160,6 +160,8 @@ fn a_claim_is_found_by_its_number_and_by_its_words() {
 fn a_word_that_several_have_lists_them_and_a_slip_is_recognised() {
     let Found::Several(several) = find("pause") else { panic!("pause is in several") };
     assert!(several.iter().any(|entry| entry.id == "global-pause"), "{several:?}");
+    assert!(matches!(find("numa"), Found::Several(_)), "one word that many have");
+    assert!(matches!(find("rx_discards_phy"), Found::Several(_)), "in reasons only");
     let Found::None(near) = find("rmem_mxa") else { panic!("there is no such thing") };
     assert!(near.contains(&"sysctl.net.core.rmem_max"), "{near:?}");
     assert_eq!(find("xyzzy"), Found::None(Vec::new()));
