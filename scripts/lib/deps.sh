@@ -20,6 +20,8 @@ declare -A deps=(
         /usr/lib/python3*/ensurepip=python3-venv
         prlimit=util-linux
         jq=jq
+        /usr/sbin/sshd=openssh-server
+        ssh=openssh-client
         shellcheck=shellcheck'
     [browser]='node=nodejs
         npm=npm

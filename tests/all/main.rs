@@ -1,6 +1,7 @@
 //! End-to-end tests on any machine: the two programs as a user starts them, on the software NIC. One module a subject.
 #![forbid(unsafe_code)]
 
+mod agents;
 mod arrows;
 mod bad_input;
 mod bad_scenarios;
@@ -15,6 +16,7 @@ mod open_loop;
 mod operations;
 mod perftest_commands;
 mod record_schema;
+mod ssh;
 mod start_up;
 mod strangers;
 mod threads;
