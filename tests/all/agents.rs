@@ -285,6 +285,15 @@ fn a_killed_agent_fails_the_run_and_what_it_left_is_in_the_way_until_it_is_recov
     let refused = finish(&mut harness(&scenario, &tree, &again), LIMIT).expect(3);
     assert!(refused.stderr.contains("tune recover"), "{}", refused.stderr);
     assert_eq!(campaign(&scenario).runs.len(), 2);
+    let untuned =
+        SCENARIO.replace("[variants.tune.sysctl]\n\"net.core.netdev_max_backlog\" = 5000", "tx_depth = 7");
+    let refused =
+        finish(&mut harness(&Scenario::of(&untuned), &tree, &["run", "depth.toml"]), LIMIT).expect(3);
+    assert!(
+        refused.stderr.contains("tune recover"),
+        "a host that a crash left tuned was measured: {}",
+        refused.stderr
+    );
 
     let root = tree.path().display().to_string();
     let recovered = finish(&mut e2e::rdma_harness(&["tune", "recover", "--sysroot", &root]), LIMIT).expect(0);

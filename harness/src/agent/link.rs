@@ -28,7 +28,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// How often an agent that is about to end is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// How long an agent may take to put its host back and go.
-const FAREWELL: Duration = Duration::from_secs(60);
+const FAREWELL: Duration = Duration::from_secs(180);
 
 /// What a controller waits for.
 #[derive(Debug)]

@@ -138,10 +138,12 @@ impl Tuner {
         Ok((whole, owners))
     }
 
-    /// A journal of a dead owner, or of another live one, is in the way of any tuning.
+    /// What a crash left is in the way of any campaign: it would be measured as if it were the host's own state. What someone
+    /// left on purpose, or holds now, is in the way of tuning alone.
     fn refuse_what_is_left(&self) -> Result<(), String> {
         if self.variants.iter().all(Vec::is_empty) {
-            return Ok(());
+            let left = tuning::left_by_a_crash(&self.any_site());
+            return left.map_or(Ok(()), |left| Err(left.to_string()));
         }
         let nothing = tuning::apply(&self.any_site(), Plan::default());
         nothing.map(drop).map_err(|error| error.to_string())

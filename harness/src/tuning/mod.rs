@@ -30,6 +30,6 @@ pub use knob::check_setting;
 pub(crate) use order::place;
 pub use plan::{Plan, Step, plan};
 pub use proof::{Deviation, Proof};
-pub use recover::{Recovered, recover};
+pub use recover::{Recovered, left_by_a_crash, recover};
 pub use site::{Observer, Site};
 pub use status::{Status, status};

@@ -89,6 +89,19 @@ pub(super) fn lock_to_tune(site: &Site, netns: &str) -> Result<Lock, TuneError> 
     Ok(lock)
 }
 
+/// What a crash left of a tuning, if one did. What was left on purpose, and what is being done by a live process, is none of it.
+pub fn left_by_a_crash(site: &Site) -> Option<TuneError> {
+    let netns = here::netns(site);
+    let past = peek(site, &netns).ok().flatten()?;
+    let what = what_is_left(site, &past)?;
+    let owner = past.header.as_ref()?.owner;
+    (!past.left && !here::runs(owner)).then(|| TuneError::Left {
+        journal: super::journal::path(site, &netns),
+        what,
+        remedy: "recover",
+    })
+}
+
 /// What stands in a journal, in one line; none if nothing is left to be turned back.
 pub(super) fn what_is_left(site: &Site, past: &Past) -> Option<String> {
     let header = past.header.as_ref()?;
