@@ -106,6 +106,37 @@ fn trials() -> impl Iterator<Item = (&'static Entry, &'static Trial)> {
     entries().iter().flat_map(|entry| entry.trial.iter().map(move |trial| (entry, trial)))
 }
 
+/// A file of the repository.
+#[track_caller]
+fn file(entry: &Entry, path: &str) -> String {
+    fs::read_to_string(repository().join(path))
+        .unwrap_or_else(|error| panic!("{}: {path}: {error}", entry.id))
+}
+
+#[test]
+fn every_scenario_that_is_named_is_there_and_every_profile_has_the_knob() {
+    for (entry, trial) in trials() {
+        match trial {
+            Trial::Scenario(name) => {
+                file(entry, &format!("scenarios/{name}"));
+            }
+            Trial::Profile(name) => {
+                let text = file(entry, &format!("scenarios/profiles/{name}.toml"));
+                let item = entry.id.strip_prefix("sysctl.");
+                let turned = item.or(entry.knob.map(|knob| knob.word()));
+                // A claim that is told by a profile as a whole has no knob of its own.
+                let has = turned.is_none_or(|word| {
+                    text.contains(&format!("{word} ="))
+                        || text.contains(&format!("{word}]"))
+                        || text.contains(&format!("{word}\" ="))
+                });
+                assert!(has, "{}: the profile {name} does not turn {turned:?}", entry.id);
+            }
+            _ => {}
+        }
+    }
+}
+
 #[test]
 fn the_document_is_written_from_the_entries() {
     let file = repository().join("docs/tuning.md");
