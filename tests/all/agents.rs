@@ -212,15 +212,35 @@ fn the_plan_shows_who_turns_what_and_touches_nothing() {
 
 #[test]
 fn a_host_that_cannot_be_tuned_so_is_said_before_anything_is_touched() {
-    let (scenario, tree) = (Scenario::of(SCENARIO), Tree::new());
-    fs::remove_file(tree.path().join(BACKLOG)).unwrap();
-    let before = tree.snapshot();
-    let refused = finish(&mut harness(&scenario, &tree, &["run", "depth.toml"]), LIMIT).expect(3);
-    assert!(refused.stderr.contains("net.core.netdev_max_backlog"), "{}", refused.stderr);
-    assert!(refused.stderr.contains("nothing was written"), "{}", refused.stderr);
-    assert_eq!(tree.snapshot(), before);
-    let kept = finish(&mut scenario.harness(&["runs", "--json"]), LIMIT).expect(0);
-    assert_eq!(kept.json::<Vec<serde_json::Value>>(), Vec::<serde_json::Value>::new());
+    let read_only = |file: &Path| fs::set_permissions(file, fs::Permissions::from_mode(0o444)).unwrap();
+    let absent = |file: &Path| fs::remove_file(file).unwrap();
+    for spoil in [&read_only as &dyn Fn(&Path), &absent] {
+        let (scenario, tree) = (Scenario::of(SCENARIO), Tree::new());
+        spoil(&tree.path().join(BACKLOG));
+        let before = tree.snapshot();
+        let refused = finish(&mut harness(&scenario, &tree, &["run", "depth.toml"]), LIMIT).expect(3);
+        assert!(refused.stderr.contains("net.core.netdev_max_backlog"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("nothing was written"), "{}", refused.stderr);
+        assert_eq!(tree.snapshot(), before);
+        let kept = finish(&mut scenario.harness(&["runs", "--json"]), LIMIT).expect(0);
+        assert_eq!(kept.json::<Vec<serde_json::Value>>(), Vec::<serde_json::Value>::new());
+    }
+}
+
+#[test]
+fn an_agent_of_another_release_is_refused_by_name() {
+    let scenario = Scenario::of("");
+    let stranger = scenario.path("agent.sh");
+    let hello = r#"{"hello":{"protocol":1,"schema_version":1,"release":"0.0.7","boot_id":null,"netns":null,"hostname":null,"verbs_bench":{"Ok":"x"}}}"#;
+    fs::write(&stranger, format!("#!/bin/sh\nread order\necho '{hello}'\ncat > /dev/null\n")).unwrap();
+    fs::set_permissions(&stranger, fs::Permissions::from_mode(0o755)).unwrap();
+    let agent = format!("[hosts.responder]\nagent = \"{}\"\n", stranger.display());
+    fs::write(scenario.path("depth.toml"), SCENARIO.replace("[hosts.responder]\n", &agent)).unwrap();
+    let refused = finish(&mut scenario.harness(&["run", "depth.toml"]), LIMIT).expect(3);
+    for word in ["the agent of the responder (local)", "0.0.7", "install the same release on both hosts"] {
+        assert!(refused.stderr.contains(word), "no `{word}` in: {}", refused.stderr);
+    }
+    assert!(!scenario.path("store.db").exists());
 }
 
 #[test]

@@ -202,7 +202,7 @@ fn a_host_that_does_not_let_us_in_or_has_no_agent_is_said_by_name() {
     let stranger =
         format!("{} -i /nonexistent -o IdentityFile=none", sshd.client().replace("/user", "/nobody"));
     let refused = finish(harness(&["run", "depth.toml"]).env("RDMA_HARNESS_SSH", stranger), LIMIT).expect(3);
-    for word in ["requester", "ssh:127.0.0.1", "Permission denied"] {
+    for word in ["the agent of the re", "ssh:127.0.0.1", "Permission denied"] {
         assert!(refused.stderr.contains(word), "no {word} in {}", refused.stderr);
     }
     let text = fs::read_to_string(scenario.path("depth.toml")).unwrap();

@@ -11,7 +11,7 @@ use schema::Side;
 use super::{
     launch::Launcher,
     link::{Event, Link},
-    protocol::{Hello, Order, PROTOCOL, Report},
+    protocol::{Hello, Order, PROTOCOL, RELEASE, Report},
 };
 use crate::scenario::{Hosts, Place};
 
@@ -102,7 +102,8 @@ impl Pair {
             let link = if side == Side::Requester { &mut requester } else { &mut responder };
             let cause = cause.unwrap_or_default();
             // An agent that ended by itself knows better than the link why.
-            let cause = link.close().map_or(cause, |said| format!("it did not start: {said}"));
+            let cause =
+                link.close().map_or(cause, |said| format!("it did not start: {said}{}", hint(&link.place)));
             return Err(LaunchError { side, place: link.place.clone(), cause });
         }
         let hellos = hellos.map(|hello| hello.expect("both said hello"));
@@ -161,6 +162,14 @@ impl Pair {
 /// Why this agent can't be worked with.
 fn fault(hello: &Hello) -> Option<String> {
     hello.fault().or_else(|| hello.verbs_bench.as_ref().err().cloned())
+}
+
+/// What else it may be, on a host whose programs are not ours.
+fn hint(place: &Place) -> String {
+    match place {
+        Place::Ssh(_) => format!("; is rdma-harness {RELEASE} there, in the PATH or as `agent` in [hosts]?"),
+        Place::Local | Place::Netns(_) => String::new(),
+    }
 }
 
 fn not_started(place: &Place, error: &io::Error) -> String {

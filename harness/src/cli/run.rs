@@ -27,7 +27,8 @@ use crate::exit::{self, Exit, UsageError};
   rdma-harness run scenarios/path-mtu.toml --resume
   rdma-harness run my.toml --json > verdict.json
 
-Ctrl-C stops cleanly: what is done is kept, and --resume goes on.
+Ctrl-C stops cleanly: hosts are turned back, what is done is kept, and --resume goes on.
+Hosts reached through ssh: RDMA_HARNESS_SSH names another ssh command, RDMA_HARNESS_REMOTE another program there.
 Exit codes: 0 fine, 1 regression, 2 wrong use or wrong scenario, 3 could not run or was stopped, 4 inconclusive or unstable.")]
 pub(super) struct Run {
     /// The scenario file

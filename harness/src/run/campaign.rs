@@ -298,4 +298,36 @@ name = "deep"
         assert_eq!(at(1).time_left(), None);
         assert_eq!(at(5).time_left(), Some(Duration::from_secs(12)));
     }
+
+    #[test]
+    fn hosts_stay_tuned_within_a_group_and_no_longer() {
+        let slow = SCENARIO
+            .replace("name = \"deep\"", "name = \"deep\"\ntune.huge_pages = { \"0:2Mi\" = 8 }")
+            + "[[workloads]]\nname = \"v\"\ntest = \"latency\"\nop = \"write\"\n";
+        for (text, once_a_block) in [
+            (slow.as_str(), true),
+            (&slow.replace("huge_pages", "thp").replace("\"0:2Mi\" = 8", "enabled = \"never\""), false),
+        ] {
+            let plan = plan(&parse(Path::new("x.toml"), text.to_owned()).unwrap(), 1).unwrap();
+            let work = Work {
+                campaign: 1,
+                variants: &plan.variants,
+                grouping: plan.design.grouping,
+                workloads: &plan.workloads,
+                runs: &plan.runs,
+                cooldown: Duration::ZERO,
+            };
+            let tasks: Vec<Task<'_>> = (0..plan.runs.len()).map(|n| work.task(n)).collect();
+            assert!(
+                tasks
+                    .iter()
+                    .zip(&plan.runs)
+                    .all(|(task, run)| plan.variants[task.variant].name == run.variant)
+            );
+            // Two workloads a group: the first of them keeps, the second does not.
+            let kept: Vec<bool> = tasks.iter().map(|task| task.keep).collect();
+            let wanted: Vec<bool> = (0..plan.runs.len()).map(|n| once_a_block && n % 2 == 0).collect();
+            assert_eq!(kept, wanted, "{text}");
+        }
+    }
 }
