@@ -190,7 +190,7 @@ fn counters(campaign: &Campaign) -> Vec<CounterRow> {
     rows.into_values().filter(CounterRow::moved).collect()
 }
 
-/// What is no setting of a run and decides much: MTUs, and movers that ran.
+/// What decides much and is no number of a run: MTUs, and movers that ran.
 fn conditions(campaign: &Campaign) -> Vec<ConditionRow> {
     let row = |name: &str, of: &dyn Fn(&CampaignRun) -> Option<String>| {
         let variants: Vec<Vec<String>> = campaign

@@ -49,7 +49,7 @@ pub struct EvidenceSummary {
     pub checks: Vec<CheckRow>,
     /// Counters that moved, or could not be told, in some run.
     pub counters: Vec<CounterRow>,
-    /// What no scenario sets and decides much.
+    /// MTUs, and daemons that move interrupts.
     pub conditions: Vec<ConditionRow>,
 }
 
