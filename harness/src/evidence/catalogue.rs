@@ -11,8 +11,10 @@ use schema::evidence::Unit;
 pub(super) enum Group {
     /// Messages and packets of the RDMA traffic itself.
     Traffic,
-    /// Packets were lost, reordered or came too late, and were sent again.
+    /// Packets were lost or reordered on the way: a later one arrived before them.
     Loss,
+    /// Packets were sent again, whatever for: loss, or an acknowledgement that was late.
+    Resent,
     /// A queue pair gave up: the run is invalid.
     GaveUp,
     /// The peer had no receive posted.
@@ -130,7 +132,7 @@ const RDMA: &[(&str, Known)] = &[
     (
         "local_ack_timeout_err",
         known(
-            Loss,
+            Resent,
             Events,
             Requester,
             "no acknowledgement came in time: the last packet or its acknowledgement was lost, or the timeout is too short",
@@ -139,20 +141,20 @@ const RDMA: &[(&str, Known)] = &[
     (
         "duplicate_request",
         known(
-            Loss,
+            Resent,
             Packets,
             Responder,
-            "the requester sent again what had arrived: an acknowledgement was lost or late",
+            "the other side sent again what had arrived here: an acknowledgement was lost or late",
         ),
     ),
     (
         "roce_adp_retrans",
-        known(Loss, Packets, Requester, "the adaptive retransmission sent again after a timeout"),
+        known(Resent, Packets, Requester, "the adaptive retransmission sent again after a timeout"),
     ),
-    ("roce_adp_retrans_to", known(Loss, Events, Requester, "the adaptive retransmission timed out")),
+    ("roce_adp_retrans_to", known(Resent, Events, Requester, "the adaptive retransmission timed out")),
     (
         "roce_slow_restart",
-        known(Loss, Events, Requester, "a queue pair started again slowly, after loss or idleness"),
+        known(Resent, Events, Requester, "a queue pair started again slowly, after loss or idleness"),
     ),
     (
         "roce_slow_restart_cnps",
@@ -163,7 +165,7 @@ const RDMA: &[(&str, Known)] = &[
             "congestion was signalled because of a slow restart, without a mark of a switch",
         ),
     ),
-    ("roce_slow_restart_trans", known(Loss, Events, Requester, "a queue pair changed to slow restart")),
+    ("roce_slow_restart_trans", known(Resent, Events, Requester, "a queue pair changed to slow restart")),
     ("rx_icrc_encapsulated", known(Cable, Packets, Responder, "packets arrived with a wrong checksum")),
     (
         "rnr_nak_retry_err",
@@ -217,6 +219,7 @@ const RDMA: &[(&str, Known)] = &[
         ),
     ),
     // rxe
+    ("ack_deferred", known(Traffic, Events, Either, "")),
     ("sent_pkts", known(Traffic, Packets, Either, "")),
     ("rcvd_pkts", known(Traffic, Packets, Either, "")),
     ("rdma_sends", known(Traffic, Events, Requester, "")),
@@ -237,10 +240,10 @@ const RDMA: &[(&str, Known)] = &[
     (
         "completer_retry_err",
         known(
-            Loss,
+            Resent,
             Events,
             Requester,
-            "the requester sent again, after a request for it or after its timeout",
+            "this side sent again: it was asked to, or no acknowledgement came in time",
         ),
     ),
     ("rcvd_rnr_err", known(NotReady, Packets, Requester, "the peer had no receive posted")),
@@ -257,14 +260,14 @@ const RDMA: &[(&str, Known)] = &[
     // bnxt_re
     (
         "to_retransmits",
-        known(Loss, Packets, Requester, "no acknowledgement came in time, and packets were sent again"),
+        known(Resent, Packets, Requester, "no acknowledgement came in time, and packets were sent again"),
     ),
     (
         "seq_err_naks_rcvd",
         known(Loss, Packets, Requester, "the peer asked for packets again: they were lost in our direction"),
     ),
     ("oos_drop_count", known(Loss, Packets, Responder, "packets arrived out of order and were dropped")),
-    ("dup_req", known(Loss, Packets, Responder, "the requester sent again what had arrived")),
+    ("dup_req", known(Resent, Packets, Responder, "the requester sent again what had arrived")),
     ("missing_resp", known(Loss, Packets, Requester, "an answer was lost")),
     ("rnr_naks_rcvd", known(NotReady, Packets, Requester, "the peer had no receive posted")),
     ("max_retry_exceeded", known(GaveUp, Events, Requester, "a queue pair gave up after its retries")),
@@ -273,14 +276,14 @@ const RDMA: &[(&str, Known)] = &[
     ("RNR sent", known(NotReady, Packets, Responder, "a packet found no receive posted")),
     ("RNR received", known(NotReady, Packets, Requester, "the peer had no receive posted")),
     ("Nak Sequence Error", known(Loss, Packets, Either, "packets were lost, and were asked for again")),
-    ("tcpRetransSegs", known(Loss, Packets, Either, "iWARP's TCP sent segments again")),
+    ("tcpRetransSegs", known(Resent, Packets, Either, "iWARP's TCP sent segments again")),
     ("cnpHandled", known(Congestion, Packets, Requester, "this side was told to slow down, and did")),
     ("cnpIgnored", known(Congestion, Packets, Requester, "this side was told to slow down, and did not")),
     ("cnpSent", known(Congestion, Packets, Responder, "this side told the requester to slow down")),
     ("RxECNMrkd", known(Congestion, Packets, Responder, "a switch on the way marked packets: congestion")),
     // efa
-    ("retrans_pkts", known(Loss, Packets, Either, "packets were sent again")),
-    ("retrans_timeout_events", known(Loss, Events, Either, "no acknowledgement came in time")),
+    ("retrans_pkts", known(Resent, Packets, Either, "packets were sent again")),
+    ("retrans_timeout_events", known(Resent, Events, Either, "no acknowledgement came in time")),
     ("rx_drops", known(PortDiscard, Packets, Responder, "packets were dropped on arrival")),
     ("unresponsive_remote_events", known(GaveUp, Events, Requester, "the peer stopped answering")),
 ];
@@ -405,6 +408,9 @@ const STACK: &[(&str, Known)] = &[
     ),
     ("Udp.InErrors", known(Stack, Packets, Either, "UDP datagrams were dropped on arrival")),
     ("Udp.RcvbufErrors", known(Stack, Packets, Either, "UDP sockets had no room")),
+    ("processed", known(Noise, Packets, Either, "")),
+    ("rx_packets", known(Noise, Packets, Either, "")),
+    ("tx_packets", known(Noise, Packets, Either, "")),
     ("dropped", known(Stack, Packets, Either, "a CPU's backlog was full (net.core.netdev_max_backlog)")),
     (
         "time_squeeze",

@@ -257,7 +257,7 @@ mod tests {
         let campaign = testing::named("watched").expect("a sample");
         let summary = summarise(&campaign).expect("evidence");
         let worst = &summary.checks[0];
-        assert_eq!((worst.check.as_str(), worst.worst()), ("retransmission", Level::Fail));
+        assert_eq!((worst.check.as_str(), worst.worst()), ("loss", Level::Fail));
         let [base, deep] = &worst.variants[..] else { panic!("two variants") };
         assert_eq!(base.as_ref().map(|of| (of.worst, of.of_worst)), Some((Level::Pass, 16)));
         let deep = deep.as_ref().expect("judged");

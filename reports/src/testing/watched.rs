@@ -40,7 +40,7 @@ fn watch_run(run: &mut CampaignRun) {
         ),
         judgement(
             Some(Side::Requester),
-            "retransmission",
+            "loss",
             level,
             (&found, "none; above 0.000001 of the packets fails", meaning),
         ),

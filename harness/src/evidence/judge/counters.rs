@@ -15,7 +15,8 @@ pub(super) fn rule(record: &RunRecord, side: &SideOfRun<'_>, by: &Thresholds) ->
     let plain = matches!(record.spec.op, Op::Write | Op::Read | Op::FetchAdd | Op::CompareSwap);
     let mut rulings = Vec::new();
     rulings.extend(retries_exceeded(side));
-    rulings.extend(share_of_packets(side, Group::Loss, "retransmission", by));
+    rulings.extend(share_of_packets(side, Group::Loss, "loss", by));
+    rulings.extend(share_of_packets(side, Group::Resent, "retransmission", by));
     rulings.extend(any(side, Group::NotReady, "receiver-not-ready", |moved| {
         // The network device's own queues count into these.
         let of_netdev = |counted: &&Counted<'_>| counted.counter.name.ends_with("out_of_buffer");
@@ -200,20 +201,24 @@ mod tests {
             (11, 10_000_000, Level::Fail),
             (1, 10, Level::Fail),
         ] {
-            let mut record = with(&[
-                (RXE, "rcvd_seq_err", lost),
-                (RXE, "completer_retry_err", 0),
-                (RXE, "sent_pkts", packets),
-            ]);
-            let found = judged(&mut record, SIDE, "retransmission");
+            let mut record = with(&[(RXE, "rcvd_seq_err", lost), (RXE, "sent_pkts", packets)]);
+            let found = judged(&mut record, SIDE, "loss");
             assert_eq!(found.level, level, "{lost} of {packets}");
             assert_eq!(found.found.contains("rcvd_seq_err"), lost > 0);
             assert!(record.is_valid(), "loss is a finding, not a fault of the measurement");
         }
         let mut mlx5 = with(&[("hw_counters mlx5_0/1", "packet_seq_err", 7)]);
-        let found = judged(&mut mlx5, SIDE, "retransmission");
+        let found = judged(&mut mlx5, SIDE, "loss");
         assert_eq!((found.level, found.found.as_str()), (Level::Fail, "packet_seq_err +7"));
         assert!(found.meaning.contains("lost in our direction"));
+    }
+
+    /// A slow host sends again although nothing was lost.
+    #[test]
+    fn what_is_sent_again_for_its_lateness_is_no_loss() {
+        let mut late = with(&[(RXE, "completer_retry_err", 3), (RXE, "rcvd_seq_err", 0)]);
+        assert_eq!(judged(&mut late, SIDE, "retransmission").level, Level::Fail);
+        assert_eq!(judged(&mut late, SIDE, "loss").level, Level::Pass);
     }
 
     #[test]
