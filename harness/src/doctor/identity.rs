@@ -166,3 +166,39 @@ fn mitigations(view: &View) -> Value<String> {
         if affected.is_empty() { "none needed".to_owned() } else { affected.join(", ") }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use schema::Severity::{Fine, NotApplicable, Unknown, Warning, Wrong};
+
+    use crate::doctor::planted::Planted;
+
+    #[test]
+    fn a_dead_adapter_and_a_pair_with_two_firmwares_are_found() {
+        let dead =
+            Planted::on("two-socket-mlx5").with("/sys/class/infiniband/mlx5_0/fw_ver", "65535.65535.65535\n");
+        assert_eq!(dead.says("firmware", "mlx5_0").0, Wrong);
+        let pair =
+            Planted::on("two-socket-mlx5").with("/sys/class/infiniband/mlx5_1/board_id", "MT_0000000834\n");
+        let (severity, summary) = pair.says("firmware", "mlx5_0");
+        assert!(severity == Warning && summary.contains("22.39.1002 on mlx5_1"), "{summary}");
+        assert_eq!(Planted::on("two-socket-mlx5").says("firmware", "mlx5_0").0, Fine);
+        assert_eq!(Planted::on("guest-rxe").says("firmware", "rxe0").0, NotApplicable);
+    }
+
+    #[test]
+    fn a_driver_with_a_version_of_its_own_is_not_the_kernels() {
+        let host = Planted::on("two-socket-mlx5");
+        assert!(host.says("driver", "mlx5_0").1.contains("not the kernel's own"));
+        let inbox = host.without("/sys/module/mlx5_core/version");
+        assert_eq!(inbox.says("driver", "mlx5_0"), (Fine, "mlx5_core of the kernel".into()));
+    }
+
+    #[test]
+    fn settings_of_the_firmware_are_unknown_and_the_command_names_the_device() {
+        let finding = Planted::on("two-socket-mlx5").finding("nvconfig", "mlx5_1");
+        assert_eq!(finding.severity, Unknown);
+        assert!(finding.remedy.starts_with("mstconfig -d 0000:41:00.0 -e q"), "{}", finding.remedy);
+        assert_eq!(Planted::on("counters-odd").says("nvconfig", "irdma0").0, NotApplicable);
+    }
+}

@@ -120,3 +120,40 @@ fn resume_latency(view: &View) -> Finding {
         _ => draft.without("limits of single CPUs", &value),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use schema::Severity::{Fine, NotApplicable, Note, Unknown, Warning};
+
+    use crate::doctor::planted::Planted;
+
+    #[test]
+    fn a_deep_state_costs_unless_it_is_off_or_limited() {
+        let state = "/sys/devices/system/cpu/cpu0/cpuidle/state2/disable";
+        assert_eq!(
+            Planted::on("two-socket-mlx5").says("c-states", "host"),
+            (
+                Warning,
+                "C2 takes 800 us to leave: a completion that is waited for by event may come that much later"
+                    .into()
+            )
+        );
+        assert_eq!(Planted::on("two-socket-mlx5").with(state, "1\n").says("c-states", "host").0, Fine);
+        let limit = String::from_utf8(2_i32.to_ne_bytes().to_vec()).expect("small bytes are text");
+        let held = Planted::on("two-socket-mlx5").with("/dev/cpu_dma_latency", &limit);
+        assert_eq!(held.says("c-states", "host").0, Fine);
+        assert_eq!(held.says("pm-qos", "host"), (Note, "someone holds it at 2 us".into()));
+    }
+
+    #[test]
+    fn a_limit_of_one_cpu_is_named_and_a_limit_that_cannot_be_read_is_unknown() {
+        let limited = Planted::on("two-socket-mlx5")
+            .with("/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "n/a\n");
+        let (severity, summary) = limited.says("resume-latency", "host");
+        assert_eq!(severity, Note);
+        assert!(summary.contains("none on CPU 3"), "{summary}");
+        let broken = Planted::on("two-socket-mlx5").with("/dev/cpu_dma_latency", "12345");
+        assert_eq!(broken.says("pm-qos", "host").0, Unknown);
+        assert_eq!(Planted::on("guest-rxe").says("c-states", "host").0, NotApplicable);
+    }
+}

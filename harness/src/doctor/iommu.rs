@@ -47,3 +47,21 @@ fn finding(view: &View, device: &Device) -> Finding {
         other => draft.without("the domain of its IOMMU", other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use schema::Severity::{Fine, NotApplicable, Note, Warning};
+
+    use crate::doctor::planted::Planted;
+
+    #[test]
+    fn a_strict_domain_costs_and_the_identity_one_does_not() {
+        let kind = "/sys/class/infiniband/mlx5_0/device/iommu_group/type";
+        let strict = Planted::on("two-socket-mlx5").with(kind, "DMA\n").finding("iommu", "mlx5_0");
+        assert_eq!(strict.severity, Warning);
+        assert!(strict.remedy.contains("iommu=pt"), "{}", strict.remedy);
+        assert_eq!(Planted::on("two-socket-mlx5").says("iommu", "mlx5_0").0, Note, "DMA-FQ");
+        assert_eq!(Planted::on("two-socket-mlx5").with(kind, "identity\n").says("iommu", "mlx5_0").0, Fine);
+        assert_eq!(Planted::on("guest-rxe").says("iommu", "rxe0").0, NotApplicable);
+    }
+}

@@ -123,7 +123,7 @@ fn nohz_full(view: &View) -> Finding {
                     .note(format!("no CPU: the isolated {} take the tick", words::cpus(&isolated))),
                 (_, []) => draft.fine(format!("{} without the tick", words::cpus(cpus))),
                 (_, ticking) => {
-                    draft.note(format!("the isolated {} still take the tick", words::cpus(ticking)))
+                    draft.note(format!("the tick still runs on the isolated {}", words::cpus(ticking)))
                 }
             }
         }
@@ -188,4 +188,59 @@ fn word_of_cmdline(view: &View, key: &str) -> Value<String> {
         let word = line.split_whitespace().find(|word| word.split('=').next() == Some(key));
         word.map_or(Value::NotApplicable(format!("no {key}= there")), |word| Value::Known(word.to_owned()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::Severity::{Fine, Note, Warning};
+
+    use crate::doctor::planted::Planted;
+
+    const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
+
+    #[test]
+    fn isolation_on_the_wrong_node_is_told_of_the_device_it_leaves_out() {
+        let (severity, summary) = Planted::on("two-socket-mlx5").says("isolcpus", "host");
+        assert_eq!(severity, Warning);
+        assert!(summary.contains("nothing on node 0 of mlx5_1"), "{summary}");
+        let both = Planted::on("two-socket-mlx5").with(ISOLATED, "1,3,5,7\n");
+        assert_eq!(both.says("isolcpus", "host"), (Fine, "CPUs 1,3,5,7 isolated, in whole cores".into()));
+        let half = Planted::on("two-socket-mlx5").with(ISOLATED, "1,3\n");
+        let (severity, summary) = half.says("isolcpus", "host");
+        assert!(severity == Note && summary.contains("CPU 1 shares its core with 5"), "{summary}");
+    }
+
+    #[test]
+    fn without_isolation_the_commands_of_the_distribution_are_given() {
+        let none = Planted::on("two-socket-mlx5").with(ISOLATED, "\n").finding("isolcpus", "host");
+        assert_eq!(none.severity, Note);
+        assert!(none.remedy.contains("isolcpus=") && none.remedy.contains("grub"), "{}", none.remedy);
+    }
+
+    #[test]
+    fn isolated_cpus_with_a_tick_or_with_work_queues_are_named() {
+        let host = Planted::on("two-socket-mlx5")
+            .with("/sys/devices/system/cpu/nohz_full", "3\n")
+            .with("/sys/devices/virtual/workqueue/cpumask", "ff\n");
+        assert_eq!(
+            host.says("nohz-full", "host"),
+            (Note, "the tick still runs on the isolated CPU 7".into())
+        );
+        let queues = host.finding("workqueue-cpus", "host");
+        assert_eq!(
+            (queues.severity, queues.remedy.as_str()),
+            (Note, "echo 77 > /sys/devices/virtual/workqueue/cpumask")
+        );
+    }
+
+    #[test]
+    fn a_partition_made_at_run_time_is_seen() {
+        let host = Planted::on("two-socket-mlx5").with("/sys/fs/cgroup/cpuset.cpus.isolated", "2,6\n");
+        assert_eq!(
+            host.says("isolated-partition", "host"),
+            (Note, "CPUs 2,6 are in isolated partitions".into())
+        );
+        assert_eq!(Planted::on("guest-rxe").says("smt", "host").0, Fine);
+        assert_eq!(Planted::on("two-socket-mlx5").says("smt", "host").0, Note);
+    }
 }

@@ -116,3 +116,39 @@ impl Draft {
         self.seen("the kernel's log", *line)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use host::kernel_log::RECORDED;
+    use schema::Severity::{Fine, NotApplicable, Warning, Wrong};
+
+    use crate::doctor::planted::Planted;
+
+    #[test]
+    fn lines_are_of_the_device_they_name() {
+        let host = Planted::on("two-socket-mlx5");
+        let (severity, summary) = host.says("kernel-log", "mlx5_1");
+        assert!(severity == Warning && summary.contains("limited by 8.0 GT/s PCIe x8 link"), "{summary}");
+        assert_eq!(host.says("kernel-log", "mlx5_0").0, Fine);
+        assert_eq!(host.without(RECORDED).says("kernel-log", "mlx5_0").0, NotApplicable);
+    }
+
+    #[test]
+    fn real_words_of_failure_are_wrong_and_flaps_are_counted() {
+        for words in [
+            "Firmware over 120000 MS in pre-initializing state, aborting",
+            "Failed initializing command interface, aborting",
+            "mlx5_init_one failed with error code -16",
+        ] {
+            let line = format!("[    5.1] mlx5_core 0000:c1:00.0: {words}\n");
+            assert_eq!(
+                Planted::on("two-socket-mlx5").with(RECORDED, &line).says("kernel-log", "mlx5_0").0,
+                Wrong
+            );
+        }
+        let flaps = "[1.0] mlx5_core 0000:c1:00.0 ens1np0: Link down\n".repeat(12);
+        let finding = Planted::on("two-socket-mlx5").with(RECORDED, &flaps).finding("kernel-log", "mlx5_0");
+        assert_eq!(finding.summary, "the link went down 12 times since the log begins");
+        assert_eq!(finding.readings.len(), 9, "eight lines and how many more");
+    }
+}

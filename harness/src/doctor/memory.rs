@@ -62,6 +62,9 @@ fn huge_pages(view: &View, device: &Device) -> Finding {
     };
     let pages = memory::huge_pages(view.sysroot, node);
     let Value::Known(sizes) = &pages else { return draft.without("huge pages", &pages) };
+    if sizes.is_empty() {
+        return draft.not_applicable("this kernel has no huge pages");
+    }
     let draft = sizes.iter().fold(draft, |draft, size| {
         let path = |count| memory::huge_pages_path(node, size.page_bytes, count);
         draft.read(path("nr_hugepages"), &size.reserved).read(path("free_hugepages"), &size.free)
@@ -138,4 +141,50 @@ fn may_lock(status: &str) -> Result<bool, String> {
     let bits = line.ok_or_else(|| "/proc/self/status has no CapEff line".to_owned())?.trim();
     let bits = u64::from_str_radix(bits, 16).map_err(|error| format!("CapEff `{bits}`: {error}"))?;
     Ok(bits & 1 << CAP_IPC_LOCK != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::Severity::{Fine, Note, Warning, Wrong};
+
+    use super::may_lock;
+    use crate::doctor::planted::Planted;
+
+    const LIMITS: &str = "/proc/self/limits";
+    const STATUS: &str = "/proc/self/status";
+
+    fn limited(to: &str, capabilities: &str) -> Planted {
+        Planted::on("two-socket-mlx5")
+            .with(LIMITS, &format!("Max locked memory         {to}              {to}              bytes\n"))
+            .with(STATUS, &format!("CapEff:\t{capabilities}\nCpus_allowed_list:\t0-7\n"))
+    }
+
+    #[test]
+    fn what_may_be_locked_counts_unless_no_limit_binds() {
+        let none = "0000000000000000";
+        assert_eq!(limited("65536", none).says("memlock", "host").0, Wrong);
+        assert_eq!(
+            limited("8388608", none).says("memlock", "host"),
+            (Warning, "8 MiB: registering more than that fails with ENOMEM".into())
+        );
+        assert_eq!(limited("8388608", "0000000000004000").says("memlock", "host").0, Fine);
+        assert_eq!(limited("unlimited", none).says("memlock", "host").0, Fine);
+        assert_eq!(Planted::on("bare-vm").says("memlock", "host").0, Note, "nothing to register with");
+        assert!(may_lock("Name: x\n").is_err());
+    }
+
+    #[test]
+    fn huge_pages_on_another_node_than_the_nics_are_of_no_use() {
+        let folder = "/sys/devices/system/node/node1/hugepages";
+        let host = Planted::on("two-socket-mlx5")
+            .with(&format!("{folder}/hugepages-2048kB/nr_hugepages"), "0\n")
+            .with(&format!("{folder}/hugepages-1048576kB/nr_hugepages"), "0\n");
+        let finding = host.finding("huge-pages", "mlx5_0");
+        assert_eq!(
+            (finding.severity, finding.summary.as_str()),
+            (Warning, "node 0 has them, node 1 of the NIC has none")
+        );
+        assert_eq!(finding.remedy, format!("echo 512 > {folder}/hugepages-2048kB/nr_hugepages"));
+        assert_eq!(host.says("huge-pages", "mlx5_1").0, Fine);
+    }
 }

@@ -18,6 +18,8 @@ mod movers;
 mod numa;
 mod pcie;
 mod placement;
+#[cfg(test)]
+mod planted;
 mod port;
 mod power;
 mod qos;
@@ -105,3 +107,6 @@ fn findings(view: &View) -> Vec<Finding> {
     ];
     subjects.iter().flat_map(|subject| subject(view)).collect()
 }
+
+#[cfg(test)]
+mod tests;

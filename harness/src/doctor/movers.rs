@@ -49,3 +49,22 @@ fn movers(view: &View) -> Finding {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use schema::Severity::{Fine, Note, Warning};
+
+    use crate::doctor::planted::Planted;
+
+    #[test]
+    fn irqbalance_running_stopped_and_absent_are_three_things() {
+        let host = Planted::on("two-socket-mlx5");
+        assert_eq!(host.says("irqbalance", "host").0, Warning);
+        let stat = std::fs::read_to_string(host.root().path("/proc/812/stat")).expect("a stat");
+        let stopped = host.with("/proc/812/stat", &stat.replacen(") S ", ") T ", 1));
+        let finding = stopped.finding("irqbalance", "host");
+        assert_eq!(finding.severity, Note);
+        assert!(finding.remedy.ends_with("kill -CONT 812"), "{}", finding.remedy);
+        assert_eq!(stopped.without("/proc/812").says("irqbalance", "host").0, Fine);
+    }
+}

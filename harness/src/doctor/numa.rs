@@ -106,3 +106,49 @@ fn balancing(view: &View) -> Finding {
 fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / (1_u64 << 30) as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use schema::Severity::{Fine, NotApplicable, Note, Warning, Wrong};
+
+    use crate::doctor::planted::Planted;
+
+    const NODE: &str = "/sys/class/infiniband/mlx5_0/device/numa_node";
+
+    #[test]
+    fn a_node_of_minus_one_costs_only_where_there_are_several() {
+        let (severity, summary) =
+            Planted::on("two-socket-mlx5").with(NODE, "-1\n").says("numa-node", "mlx5_0");
+        assert_eq!(severity, Warning);
+        assert!(summary.contains("though the host has 2"), "{summary}");
+        assert_eq!(Planted::on("managed-irqs").says("numa-node", "mlx5_0").0, Fine);
+        assert_eq!(Planted::on("guest-rxe").says("numa-memory", "rxe0").0, NotApplicable);
+    }
+
+    #[test]
+    fn a_node_without_memory_or_without_cpus_is_found() {
+        let meminfo = "/sys/devices/system/node/node1/meminfo";
+        let empty = Planted::on("two-socket-mlx5")
+            .with(meminfo, "Node 1 MemTotal:        0 kB\nNode 1 MemFree: 0 kB\n");
+        assert_eq!(
+            empty.says("numa-memory", "mlx5_0"),
+            (Wrong, "node 1 has no memory: buffers bound to it cannot be had".into())
+        );
+        let idle = Planted::on("two-socket-mlx5").with("/sys/devices/system/node/node1/cpulist", "\n");
+        assert_eq!(idle.says("numa-node", "mlx5_0").0, Note);
+    }
+
+    #[test]
+    fn each_nic_has_its_own_node() {
+        let host = Planted::on("two-socket-mlx5");
+        assert_eq!(host.says("numa-node", "mlx5_0"), (Fine, "node 1, CPUs 2-3,6-7".into()));
+        assert_eq!(host.says("numa-node", "mlx5_1"), (Fine, "node 0, CPUs 0-1,4-5".into()));
+    }
+
+    #[test]
+    fn balancing_costs_where_there_is_something_to_balance() {
+        assert_eq!(Planted::on("two-socket-mlx5").says("numa-balancing", "host").0, Warning);
+        let one = Planted::on("guest-rxe").with("/proc/sys/kernel/numa_balancing", "1\n");
+        assert_eq!(one.says("numa-balancing", "host").0, Fine);
+    }
+}

@@ -167,8 +167,8 @@ fn payload(view: &View, device: &Device, own: &Function, control: &Value<DeviceC
         None => draft,
     };
     match (&bytes, &above) {
-        (Value::Known(own), Value::Known(root)) if own != root => draft.wrong(format!(
-            "{own} bytes, and {root} at the root port: packets above the smaller are refused"
+        (Value::Known(own), Value::Known(root)) if own != root => draft.note(format!(
+            "{own} bytes, and {root} at the root port: someone has set them apart, and the smaller holds"
         )),
         (Value::Known(own), _) => {
             let link = pcie::link(view.sysroot, &device.folder).current;
@@ -224,7 +224,12 @@ fn aspm(view: &View, device: &Device) -> Finding {
     }
     match on.as_slice() {
         [] if seen => draft.fine("no link of its way may sleep"),
-        [] => draft.fine("its links have no ASPM that the kernel controls"),
+        [] => {
+            let none: Value<String> = Value::Absent;
+            draft
+                .read(format!("{}/link/*_aspm", device.folder), &none)
+                .fine("its links have no ASPM that the kernel controls")
+        }
         on => {
             let states: Vec<String> =
                 on.iter().map(|(address, state, _)| format!("{state} of {address}")).collect();
@@ -292,5 +297,118 @@ fn errors(view: &View, device: &Device) -> Finding {
         (others, _) => draft
             .remedy("reseat the adapter and its riser, and look into the kernel's log for AER")
             .wrong(format!("not corrected since boot: {}", others.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::Severity::{Fine, NotApplicable, Note, Unknown, Warning, Wrong};
+
+    use crate::doctor::planted::Planted;
+
+    const OWN: &str = "/sys/devices/pci0000:c0/0000:c0:01.1/0000:c1:00.0";
+    const ROOT: &str = "/sys/devices/pci0000:c0/0000:c0:01.1";
+
+    #[test]
+    fn eight_lanes_of_sixteen_carry_less_than_the_port() {
+        let host = Planted::on("two-socket-mlx5");
+        let finding = host.finding("pcie-link", "mlx5_1");
+        assert_eq!(
+            (finding.severity, finding.summary.as_str()),
+            (
+                Warning,
+                "8.0 GT/s x8 carries 63.0 Gb/s, less than the port's 100; the adapter can 16.0 GT/s x16 (252.0)"
+            )
+        );
+        assert!(finding.remedy.contains("lspci -vv -s 0000:41:00.0"), "{}", finding.remedy);
+        assert_eq!(host.says("pcie-link", "mlx5_0").0, Fine);
+    }
+
+    #[test]
+    fn the_narrowest_link_on_the_way_counts_wherever_it_is() {
+        let host = Planted::on("two-socket-mlx5")
+            .with(&format!("{ROOT}/current_link_width"), "4\n")
+            .with(&format!("{ROOT}/current_link_speed"), "8.0 GT/s PCIe\n");
+        let (severity, summary) = host.says("pcie-link", "mlx5_0");
+        assert_eq!(severity, Warning);
+        assert!(summary.starts_with("8.0 GT/s x4 at 0000:c0:01.1 carries 31.5 Gb/s"), "{summary}");
+    }
+
+    #[test]
+    fn a_link_below_its_best_that_is_enough_for_the_port_is_a_note() {
+        let host = Planted::on("two-socket-mlx5")
+            .with("/sys/class/infiniband/mlx5_0/ports/1/rate", "25 Gb/sec (1X EDR)\n")
+            .with(&format!("{OWN}/current_link_width"), "8\n");
+        assert_eq!(host.says("pcie-link", "mlx5_0").0, Note);
+        assert_eq!(Planted::on("azure-hyperv").says("pcie-link", "mlx5_0").0, NotApplicable);
+        assert_eq!(Planted::on("guest-rxe").says("pcie-link", "rxe0").0, NotApplicable);
+    }
+
+    /// The list of capabilities holds PCI Express alone, at 0x60, with this device control.
+    fn config(control: u16) -> String {
+        let mut bytes = vec![0_u8; 256];
+        (bytes[6], bytes[0x34], bytes[0x60]) = (0x10, 0x60, 0x10);
+        bytes[0x68..0x6a].copy_from_slice(&control.to_le_bytes());
+        String::from_utf8(bytes).expect("bytes below 0x80")
+    }
+
+    #[test]
+    fn small_reads_cost_a_fast_port_and_nothing_at_a_slow_one() {
+        // MaxReadReq 512, MaxPayload 256, RlxdOrd+.
+        let path = format!("{OWN}/config");
+        let small = Planted::on("two-socket-mlx5").with(&path, &config(0x2030));
+        let finding = small.finding("pcie-max-read-request", "mlx5_0");
+        assert_eq!(finding.severity, Warning, "200 Gb/s");
+        assert!(
+            finding.remedy.contains("setpci -s 0000:c1:00.0 CAP_EXP+8.w=5000:7000"),
+            "{}",
+            finding.remedy
+        );
+        let slow = small.with("/sys/class/infiniband/mlx5_0/ports/1/rate", "100 Gb/sec (4X EDR)\n");
+        assert_eq!(slow.says("pcie-max-read-request", "mlx5_0").0, Fine);
+        let large = slow.with(&path, &config(0x5020));
+        assert_eq!(large.says("pcie-max-read-request", "mlx5_0"), (Fine, "4096 bytes".into()));
+        assert_eq!(large.says("pcie-relaxed-ordering", "mlx5_0").0, Warning, "bit 4 is off");
+        assert_eq!(
+            large.with(&path, &config(0x5000)).says("pcie-max-payload", "mlx5_0").0,
+            Note,
+            "128 here, 256 above"
+        );
+    }
+
+    #[test]
+    fn without_root_the_registers_are_unknown_and_not_zero() {
+        let cloud = Planted::on("azure-hyperv");
+        for check in ["pcie-max-read-request", "pcie-max-payload", "pcie-relaxed-ordering"] {
+            let (severity, summary) = cloud.says(check, "mlx5_0");
+            assert!(severity == Unknown && summary.contains("root"), "{check}: {summary}");
+        }
+    }
+
+    #[test]
+    fn errors_are_named_with_the_function_that_counted_them() {
+        let host = Planted::on("two-socket-mlx5");
+        let (severity, summary) = host.says("pcie-aer", "mlx5_1");
+        assert!(severity == Warning && summary.contains("3 BadTLP at 0000:41:00.0"), "{summary}");
+        let fatal = host.with(&format!("{ROOT}/aer_dev_nonfatal"), "CmpltTO 2\nTOTAL_ERR_NONFATAL 2\n");
+        assert_eq!(
+            fatal.says("pcie-aer", "mlx5_0"),
+            (Wrong, "not corrected since boot: 2 CmpltTO at 0000:c0:01.1".into())
+        );
+    }
+
+    #[test]
+    fn a_link_that_may_sleep_and_a_policy_that_lets_all_sleep_are_told_with_the_word_to_write() {
+        let host = Planted::on("two-socket-mlx5").with(&format!("{OWN}/link/l1_aspm"), "1\n").with(
+            "/sys/module/pcie_aspm/parameters/policy",
+            "default performance [powersave] powersupersave\n",
+        );
+        let link = host.finding("pcie-aspm", "mlx5_0");
+        assert_eq!(link.severity, Warning);
+        assert!(link.remedy.ends_with(&format!("echo 0 > {OWN}/link/l1_aspm")), "{}", link.remedy);
+        assert_eq!(
+            host.says("pcie-aspm", "host"),
+            (Warning, "policy powersave: every link that can sleeps".into())
+        );
     }
 }

@@ -28,8 +28,8 @@ const DEFAULT: Check = Check {
 
 const DEFAULT_MASK: &str = "/proc/irq/default_smp_affinity";
 
-/// Handlers that carry no data: asynchronous events, commands, page requests, management.
-const NOT_DATA: [&str; 5] = ["async", "cmd", "pages", "mgmnt", "ctrl"];
+/// Handlers that carry no data: asynchronous events, commands, page requests, management, configuration.
+const NOT_DATA: [&str; 7] = ["async", "cmd", "pages", "mgmnt", "ctrl", "-config", "-control"];
 
 /// One finding a device, and one of the host.
 pub(super) fn findings(view: &View) -> Vec<Finding> {
@@ -215,4 +215,93 @@ fn default_mask(view: &View) -> Finding {
     draft
         .remedy(format!("echo {} > {DEFAULT_MASK}", cpumask::format(&rest)))
         .note(format!("new interrupts may go to the isolated {}", words::cpus(&shared)))
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::{
+        Matters,
+        Severity::{Fine, NotApplicable, Note, Warning},
+    };
+
+    use super::fired;
+    use crate::doctor::planted::Planted;
+
+    const MASKS: &str = "/proc/irq";
+
+    /// Two completion vectors of `mlx5_0`, sent to these CPUs, with these lines of /proc/interrupts.
+    fn sent(first: &str, second: &str, counts: &str) -> Planted {
+        let header =
+            "           CPU0       CPU1       CPU2       CPU3       CPU4       CPU5       CPU6       CPU7\n";
+        let mut host = Planted::on("two-socket-mlx5").with("/proc/interrupts", &format!("{header}{counts}"));
+        for (irq, cpus) in [(99, first), (109, second)] {
+            host = host
+                .with(&format!("{MASKS}/{irq}/smp_affinity_list"), cpus)
+                .with(&format!("{MASKS}/{irq}/effective_affinity_list"), cpus);
+        }
+        host
+    }
+
+    const QUIET: &str = " 98: 0 0 0 50 0 0 0 0 IR-PCI-MSIX-0000:c1:00.0 0-edge mlx5_async0@pci:0000:c1:00.0\n \
+                         99: 0 0 7 0 0 0 0 0 IR-PCI-MSIX-0000:c1:00.0 1-edge mlx5_comp0@pci:0000:c1:00.0\n\
+                         109: 0 0 0 0 0 0 9 0 IR-PCI-MSIX-0000:c1:00.0 2-edge mlx5_comp1@pci:0000:c1:00.0\n";
+
+    #[test]
+    fn vectors_on_the_nics_node_and_off_the_polling_core_are_fine_and_the_async_one_is_not_asked() {
+        let host = sent("2", "6", QUIET);
+        assert_eq!(host.says("irq-affinity", "mlx5_0"), (Fine, "2 completion vectors on CPUs 2,6".into()));
+        let finding = host.finding("irq-affinity", "mlx5_0");
+        assert!(finding.readings.iter().all(|reading| !reading.at.contains("/98/")), "{finding:?}");
+        assert_eq!(finding.matters, [Matters::EventMode, Matters::TcpOnly]);
+    }
+
+    #[test]
+    fn a_vector_off_the_node_on_a_polling_core_or_shared_is_told_with_commands() {
+        let far = sent("0", "6", QUIET).finding("irq-affinity", "mlx5_0");
+        assert_eq!(far.severity, Warning);
+        assert!(far.summary.starts_with("IRQ 99 may fire off the NIC's node 1"), "{}", far.summary);
+        assert!(far.remedy.contains("echo 2 > /proc/irq/99/smp_affinity_list"), "{}", far.remedy);
+        let polled = sent("2", "7", QUIET).finding("irq-affinity", "mlx5_0");
+        assert!(polled.summary.starts_with("IRQ 109 may fire on isolated CPUs"), "{}", polled.summary);
+        let one = sent("2", "2", QUIET).finding("irq-affinity", "mlx5_0");
+        assert!(one.summary.contains("all 2 vectors share CPU 2"), "{}", one.summary);
+    }
+
+    #[test]
+    fn where_it_really_fired_counts_once_there_is_enough_of_it() {
+        let moved = QUIET.replace("99: 0 0 7", "99: 900 0 7");
+        let (severity, summary) = sent("2", "6", &moved).says("irq-affinity", "mlx5_0");
+        assert_eq!(severity, Warning);
+        assert!(summary.contains("IRQ 99 fired on CPUs it is not sent to now"), "{summary}");
+        let few = QUIET.replace("99: 0 0 7", "99: 90 0 7");
+        assert_eq!(sent("2", "6", &few).says("irq-affinity", "mlx5_0").0, Fine, "97 interrupts tell nothing");
+        assert_eq!(fired(&[(0, 1), (3, 9)]), "9 on CPU 3, 1 on CPU 0");
+        assert_eq!(fired(&[]), "never fired");
+    }
+
+    #[test]
+    fn a_new_affinity_waits_for_the_next_interrupt() {
+        let host = sent("2", "6", QUIET).with("/proc/irq/99/smp_affinity_list", "6\n");
+        assert_eq!(
+            host.says("irq-affinity", "mlx5_0"),
+            (Note, "IRQ 99: a new affinity that takes effect at the next interrupt".into())
+        );
+    }
+
+    #[test]
+    fn a_software_device_receives_by_the_interrupts_of_the_netdev_below() {
+        let finding = Planted::on("guest-rxe").finding("irq-affinity", "rxe0");
+        assert!(finding.matters.contains(&Matters::DataPath));
+        assert!(!finding.summary.contains("busy-polled"), "{}", finding.summary);
+        assert_eq!(Planted::on("netns-readonly").says("irq-default-affinity", "host").0, NotApplicable);
+    }
+
+    #[test]
+    fn new_interrupts_keep_off_isolated_cpus() {
+        let finding = Planted::on("two-socket-mlx5").finding("irq-default-affinity", "host");
+        assert_eq!(
+            (finding.severity, finding.remedy.as_str()),
+            (Note, "echo 77 > /proc/irq/default_smp_affinity")
+        );
+    }
 }

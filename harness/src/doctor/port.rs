@@ -179,3 +179,77 @@ fn gids(view: &View, device: &Device, port: &Port) -> Finding {
             )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use schema::Severity::{Fine, NotApplicable, Warning, Wrong};
+
+    use crate::doctor::planted::Planted;
+
+    const PORT: &str = "/sys/class/infiniband/mlx5_0/ports/1";
+    const NETDEV: &str = "/sys/class/net/ens1np0";
+
+    #[test]
+    fn a_port_without_carrier_says_so_and_not_that_pfc_is_missing() {
+        let down = Planted::on("two-socket-mlx5")
+            .with(&format!("{PORT}/state"), "1: DOWN\n")
+            .with(&format!("{NETDEV}/carrier"), "0\n")
+            .finding("port-state", "mlx5_0");
+        assert_eq!(down.severity, Wrong);
+        assert!(
+            down.summary.starts_with("1: DOWN because the network device ens1np0 has no carrier"),
+            "{}",
+            down.summary
+        );
+        assert!(down.remedy.starts_with("ethtool ens1np0"), "{}", down.remedy);
+    }
+
+    #[test]
+    fn a_port_that_was_switched_off_is_to_be_switched_on() {
+        let down = Planted::on("grace-cpuless").finding("port-state", "mlx5_0");
+        assert_eq!((down.severity, down.remedy.as_str()), (Wrong, "ip link set enp1s0 up"));
+    }
+
+    #[test]
+    fn an_infiniband_port_waits_for_a_subnet_manager_and_has_no_roce() {
+        let ib = Planted::on("two-socket-mlx5")
+            .with(&format!("{PORT}/link_layer"), "InfiniBand\n")
+            .with(&format!("{PORT}/state"), "2: INIT\n");
+        let (severity, summary) = ib.says("port-state", "mlx5_0");
+        assert!(severity == Wrong && summary.contains("subnet manager"), "{summary}");
+        for check in ["mtu", "gid", "pfc", "trust", "global-pause"] {
+            assert_eq!(ib.says(check, "mlx5_0").0, NotApplicable, "{check}");
+        }
+    }
+
+    #[test]
+    fn an_mtu_of_4096_gives_2048_and_one_of_4200_gives_4096() {
+        let with = |mtu: &str| {
+            Planted::on("two-socket-mlx5").with(&format!("{NETDEV}/mtu"), mtu).says("mtu", "mlx5_0")
+        };
+        let (severity, summary) = with("4096\n");
+        assert!(severity == Warning && summary.contains("RoCE packets of 2048 bytes"), "{summary}");
+        assert_eq!(with("4200\n").0, Fine);
+        assert_eq!(with("300\n").0, Wrong);
+    }
+
+    #[test]
+    fn a_port_without_roce_v2_or_without_ipv4_is_found() {
+        let mut v1 = Planted::on("two-socket-mlx5");
+        for index in [1, 3] {
+            v1 = v1.with(&format!("{PORT}/gid_attrs/types/{index}"), "IB/RoCE v1\n");
+        }
+        assert_eq!(v1.says("gid", "mlx5_0").0, Wrong);
+        let (severity, summary) = Planted::on("two-socket-mlx5")
+            .with(&format!("{PORT}/gids/3"), "0000:0000:0000:0000:0000:0000:0000:0000\n")
+            .says("gid", "mlx5_0");
+        assert!(
+            severity == Warning && summary.starts_with("no RoCE v2 entry with an IPv4 address"),
+            "{summary}"
+        );
+        assert_eq!(
+            Planted::on("two-socket-mlx5").says("gid", "mlx5_0"),
+            (Fine, "index 3 is RoCE v2, 192.0.2.1".into())
+        );
+    }
+}

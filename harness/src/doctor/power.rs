@@ -115,3 +115,59 @@ fn turbo(view: &View) -> Finding {
 fn cpufreq_path(attribute: &str) -> String {
     format!("/sys/devices/system/cpu/cpu*/cpufreq/{attribute}")
 }
+
+#[cfg(test)]
+mod tests {
+    use schema::Severity::{Fine, NotApplicable, Note, Warning};
+
+    use crate::doctor::planted::Planted;
+
+    #[test]
+    fn one_cpu_in_powersave_is_named_with_the_command_for_it() {
+        let host = Planted::on("two-socket-mlx5")
+            .with("/sys/devices/system/cpu/cpu5/cpufreq/scaling_governor", "powersave\n");
+        let finding = host.finding("governor", "host");
+        assert_eq!(finding.severity, Warning);
+        assert!(
+            finding.summary.starts_with("performance on CPUs 0-4,6-7, powersave on CPU 5"),
+            "{}",
+            finding.summary
+        );
+        assert!(finding.remedy.ends_with("cpupower -c 5 frequency-set -g performance"), "{}", finding.remedy);
+        assert_eq!(Planted::on("two-socket-mlx5").says("governor", "host").0, Fine);
+    }
+
+    #[test]
+    fn a_driver_without_the_governor_is_told_so_instead_of_a_command_that_fails() {
+        let mut host = Planted::on("two-socket-mlx5");
+        for cpu in 0..8 {
+            let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
+            host = host
+                .with(&format!("{folder}/scaling_governor"), "schedutil\n")
+                .with(&format!("{folder}/scaling_available_governors"), "ondemand schedutil\n");
+        }
+        let finding = host.finding("governor", "host");
+        assert_eq!((finding.severity, finding.remedy.as_str()), (Note, ""));
+    }
+
+    #[test]
+    fn preferences_weigh_little_under_the_governor_performance_and_much_otherwise() {
+        let odd = host_with_epp("two-socket-mlx5");
+        assert_eq!(odd.says("epp", "host").0, Note);
+        assert_eq!(Planted::on("counters-odd").says("epp", "host").0, Warning);
+        assert_eq!(Planted::on("guest-rxe").says("epp", "host").0, NotApplicable);
+    }
+
+    fn host_with_epp(fixture: &str) -> Planted {
+        Planted::on(fixture)
+            .with("/sys/devices/system/cpu/cpu3/cpufreq/energy_performance_preference", "balance_power\n")
+    }
+
+    #[test]
+    fn turbo_is_a_choice_and_never_a_warning() {
+        let switch = "/sys/devices/system/cpu/cpufreq/boost";
+        assert_eq!(Planted::on("two-socket-mlx5").with(switch, "0\n").says("turbo", "host").0, Note);
+        assert_eq!(Planted::on("two-socket-mlx5").with(switch, "1\n").says("turbo", "host").0, Fine);
+        assert_eq!(Planted::on("guest-rxe").says("governor", "host").0, NotApplicable);
+    }
+}

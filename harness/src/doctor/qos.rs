@@ -323,7 +323,85 @@ fn forced_class(text: &str) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use schema::Severity::{Fine, NotApplicable, Note, Warning, Wrong};
+
+    use super::forced_class;
+    use crate::doctor::planted::Planted;
+
+    const DCB: &str = "/.recorded/dcb/ens2np0.json";
+
+    fn with_pfc(enabled: &str) -> Planted {
+        let dcb = format!(
+            r#"{{"pfc": {{"classes": 8, "enabled": {enabled}}}, "dcbx": {{"host": true, "lld_managed": false, "cee": false, "ieee": true, "static": false}}}}"#
+        );
+        Planted::on("two-socket-mlx5").with(DCB, &dcb)
+    }
+
+    #[test]
+    fn pause_without_pfc_stops_the_link_and_with_pfc_it_is_wrong() {
+        let without = Planted::on("two-socket-mlx5").finding("global-pause", "mlx5_1");
+        assert_eq!(without.severity, Warning);
+        assert!(without.remedy.contains("ethtool -A ens2np0 rx off tx off"), "{}", without.remedy);
+        assert_eq!(with_pfc("[3]").says("global-pause", "mlx5_1").0, Wrong);
+        assert_eq!(Planted::on("two-socket-mlx5").says("global-pause", "mlx5_0").0, Fine);
+    }
+
+    #[test]
+    fn trust_of_tags_costs_where_another_priority_is_the_lossless_one() {
+        let finding = with_pfc("[3]").finding("trust", "mlx5_1");
+        assert_eq!(finding.severity, Warning);
+        assert!(finding.remedy.contains("mlnx_qos -i ens2np0 --trust dscp"), "{}", finding.remedy);
+        assert_eq!(Planted::on("two-socket-mlx5").says("trust", "mlx5_1").0, Note);
+        assert_eq!(Planted::on("two-socket-mlx5").says("trust", "mlx5_0").0, Fine);
+    }
+
+    #[test]
+    fn without_the_file_of_mlnx_ofed_the_table_of_dcb_says_what_is_trusted() {
+        let inbox = Planted::on("two-socket-mlx5").without("/sys/class/net/ens1np0/qos/trust");
+        assert_eq!(inbox.says("trust", "mlx5_0").0, Fine, "DSCP 26 goes to priority 3");
+        let neither = inbox.without("/.recorded/dcb/ens1np0.json");
+        assert_eq!(neither.says("trust", "mlx5_0").0, NotApplicable);
+        assert_eq!(neither.says("pfc", "mlx5_0").0, NotApplicable);
+    }
+
+    #[test]
+    fn one_priority_is_right_none_is_lossy_and_that_of_everything_pauses_tcp() {
+        assert_eq!(with_pfc("[3]").says("pfc", "mlx5_1").0, Fine);
+        assert_eq!(with_pfc("[]").says("pfc", "mlx5_1").0, Note);
+        assert_eq!(with_pfc("[0]").says("pfc", "mlx5_1").0, Warning);
+        assert_eq!(with_pfc("[3, 4]").says("pfc", "mlx5_1").0, Note);
+    }
+
+    #[test]
+    fn firmware_and_lldpad_overrule_what_is_written() {
+        assert_eq!(Planted::on("two-socket-mlx5").says("dcbx", "mlx5_1").0, Note, "firmware");
+        assert_eq!(with_pfc("[]").says("dcbx", "mlx5_1").0, Fine);
+        let stat = "77 (lldpad) S 1 77 77 0 -1 4194560 1 0 0 0 2 3 0 0 20 0 1 0 1234 100 5";
+        let daemon = with_pfc("[]").with("/proc/77/comm", "lldpad\n").with("/proc/77/stat", stat);
+        let (severity, summary) = daemon.says("dcbx", "mlx5_1");
+        assert!(severity == Note && summary.contains("lldpad (pid 77)"), "{summary}");
+    }
+
+    #[test]
+    fn a_traffic_class_forced_on_every_qp_is_found() {
+        let (severity, summary) = Planted::on("two-socket-mlx5").says("tos", "mlx5_1");
+        assert!(severity == Warning && summary.contains("traffic class 106 (DSCP 26)"), "{summary}");
+        let tos = "/sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_tos";
+        assert_eq!(Planted::on("two-socket-mlx5").with(tos, "104\n").says("tos", "mlx5_0").0, Note);
+    }
+
+    #[test]
+    fn points_that_are_off_for_a_priority_are_told() {
+        let off = Planted::on("two-socket-mlx5").with("/sys/class/net/ens1np0/ecn/roce_np/enable/3", "0\n");
+        let (severity, summary) = off.says("dcqcn", "mlx5_0");
+        assert!(
+            severity == Note && summary.ends_with("notification point for [0, 1, 2, 4, 5, 6, 7]"),
+            "{summary}"
+        );
+        let inbox = Planted::on("two-socket-mlx5").without("/sys/class/net/ens1np0/ecn");
+        let finding = inbox.finding("dcqcn", "mlx5_0");
+        assert!(finding.summary.starts_with("22 parameters recorded"), "{}", finding.summary);
+    }
 
     #[test]
     fn no_override_is_zero_or_minus_one() {

@@ -100,3 +100,35 @@ fn firewall(view: &View) -> Finding {
         _ => draft.fine("no tables"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use schema::{
+        Matters,
+        Severity::{Fine, Note},
+    };
+
+    use crate::doctor::planted::Planted;
+
+    #[test]
+    fn a_netdev_that_is_part_of_another_is_named_with_it() {
+        let (severity, summary) = Planted::on("azure-hyperv").says("lag", "mlx5_0");
+        assert!(severity == Note && summary.starts_with("enP20128s1 is part of eth0"), "{summary}");
+        let vlan =
+            Planted::on("two-socket-mlx5").with("/sys/class/net/ens1np0/upper_ens1np0.100/mtu", "9000\n");
+        let (severity, summary) = vlan.says("lag", "mlx5_0");
+        assert!(severity == Note && summary.starts_with("ens1np0.100 on top of ens1np0"), "{summary}");
+        assert_eq!(Planted::on("two-socket-mlx5").says("lag", "mlx5_0").0, Fine);
+    }
+
+    #[test]
+    fn rules_are_a_note_and_nobody_is_told_to_flush_them() {
+        let finding = Planted::on("two-socket-mlx5").finding("firewall", "host");
+        assert_eq!((finding.severity, finding.remedy.as_str()), (Note, ""));
+        assert_eq!(finding.matters, [Matters::ControlPath]);
+        let rxe = Planted::on("guest-rxe")
+            .with("/proc/net/ip_tables_names", "filter\n")
+            .finding("firewall", "host");
+        assert!(rxe.matters.contains(&Matters::DataPath), "rxe goes through netfilter");
+    }
+}

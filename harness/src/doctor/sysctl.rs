@@ -191,3 +191,71 @@ fn advice(advised: &str, value: &str) -> String {
 fn backlog_drops(view: &View) -> Option<u64> {
     Some(softnet::read(view.sysroot).known()?.iter().map(|cpu| cpu.dropped).sum())
 }
+
+#[cfg(test)]
+mod tests {
+    use schema::{
+        Matters,
+        Severity::{Fine, NotApplicable, Note, Warning},
+    };
+
+    use super::SOCKETS;
+    use crate::doctor::planted::Planted;
+
+    #[test]
+    fn whatever_they_are_set_to_they_are_at_most_a_note_and_matter_to_tcp_alone() {
+        let mut host = Planted::on("two-socket-mlx5");
+        for (name, value) in
+            [("ipv4/tcp_timestamps", "0"), ("ipv4/tcp_tw_reuse", "1"), ("core/rmem_max", "1000")]
+        {
+            host = host.with(&format!("/proc/sys/net/{name}"), value);
+        }
+        for socket in &SOCKETS {
+            let finding = host.finding(&format!("sysctl.{}", socket.name), "host");
+            assert!(matches!(finding.severity, Fine | Note), "{finding:?}");
+            assert_eq!(finding.matters, [Matters::TcpOnly], "{finding:?}");
+        }
+        let timestamps = host.finding("sysctl.net.ipv4.tcp_timestamps", "host");
+        assert_eq!(
+            (timestamps.severity, timestamps.remedy.as_str()),
+            (Note, "sysctl -w net.ipv4.tcp_timestamps=1")
+        );
+    }
+
+    #[test]
+    fn what_guides_say_is_held_against_this_kernel() {
+        let large = Planted::on("two-socket-mlx5").with("/proc/sys/net/core/rmem_max", "268435456\n");
+        assert_eq!(
+            large.says("sysctl.net.core.rmem_max", "host"),
+            (Fine, "268435456; guides for RoCE would lower it to 134217728 (TCP only)".into())
+        );
+    }
+
+    #[test]
+    fn a_namespace_has_some_read_only_and_others_not_at_all() {
+        let pod = Planted::on("netns-readonly");
+        let (severity, summary) = pod.says("sysctl.net.core.rmem_max", "host");
+        assert_eq!(severity, Fine);
+        assert!(summary.contains("read-only in this network namespace"), "{summary}");
+        assert_eq!(pod.says("sysctl.net.core.netdev_max_backlog", "host").0, NotApplicable);
+        assert!(!pod.says("sysctl.net.ipv4.tcp_rmem", "host").1.contains("read-only"));
+    }
+
+    #[test]
+    fn a_full_backlog_costs_a_software_device_and_is_a_note_for_an_adapter() {
+        let line = format!(
+            "{}\n",
+            ["0000000a", "00000003"].iter().copied().chain(["00000000"; 13]).collect::<Vec<_>>().join(" ")
+        );
+        let check = "sysctl.net.core.netdev_max_backlog";
+        let rxe = Planted::on("guest-rxe").with("/proc/net/softnet_stat", &line);
+        assert_eq!(
+            rxe.says(check, "host"),
+            (Warning, "1000; 3 packets found the backlog full since boot".into())
+        );
+        assert_eq!(
+            Planted::on("two-socket-mlx5").with("/proc/net/softnet_stat", &line).says(check, "host").0,
+            Note
+        );
+    }
+}

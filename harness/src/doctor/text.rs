@@ -45,7 +45,9 @@ pub fn audit(audit: &Audit, look: Look) -> String {
             text += &of_finding(finding, look);
         }
     }
-    let _ = writeln!(text, "\n{}", counts(audit));
+    text.push('\n');
+    text += &wrapped("", "", &counts(audit), look.width);
+    text += &wrapped("", "", "rdma-harness explain CHECK says more of any of them.", look.width);
     text
 }
 
@@ -85,7 +87,7 @@ fn paint(severity: Severity, text: String, colour: bool) -> String {
 }
 
 /// How many of each, in one line.
-pub fn counts(audit: &Audit) -> String {
+fn counts(audit: &Audit) -> String {
     let count = |severity| audit.findings.iter().filter(|finding| finding.severity == severity).count();
     format!(
         "{} findings: {} wrong, {} warnings, {} could not be seen, {} notes, {} fine, {} not applicable",
@@ -151,14 +153,38 @@ fn matters(matters: &[Matters]) -> String {
     }
 }
 
-/// Line by line, as commands are to be copied.
+/// Programs that a remedy's line begins with when it is a command to be copied.
+const COMMANDS: [&str; 14] = [
+    "echo",
+    "ip",
+    "sysctl",
+    "cpupower",
+    "setpci",
+    "lspci",
+    "mstconfig",
+    "ethtool",
+    "modprobe",
+    "grubby",
+    "sed",
+    "update-grub",
+    "grub2-mkconfig",
+    "rpm-ostree",
+];
+
+/// Line by line; a command stays on one, as it is to be copied.
 fn remedy(remedy: &str, limit: usize, width: usize) -> String {
     let lines: Vec<&str> = remedy.lines().collect();
-    let mut text: String = lines.iter().take(limit).map(|line| labelled("do", line, width)).collect();
+    let mut text: String =
+        lines.iter().take(limit).map(|line| labelled("do", line, width_of(line, width))).collect();
     if lines.len() > limit {
         text += &labelled("do", &format!("and {} more (--all shows them)", lines.len() - limit), width);
     }
     text
+}
+
+fn width_of(line: &str, width: usize) -> usize {
+    let is_command = line.split_whitespace().next().is_some_and(|word| COMMANDS.contains(&word));
+    if is_command { usize::MAX } else { width }
 }
 
 /// A name in front of a text that is wrapped beside it.
@@ -208,7 +234,7 @@ pub fn diagnosis(diagnosis: &Diagnosis, look: Look) -> String {
     let conclusion = format!("{} ", paint(severity, "conclusion:".into(), look.colour));
     text += &wrapped(&conclusion, "  ", &diagnosis.conclusion, look.width);
     for line in diagnosis.next.lines() {
-        text += &wrapped("next: ", "  ", line, look.width);
+        text += &wrapped("next: ", "  ", line, width_of(line, look.width));
     }
     text
 }

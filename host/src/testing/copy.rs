@@ -13,7 +13,7 @@ const MODES: &str = ".modes";
 
 /// A copy of a fixture, its symbolic links kept, and the files that its `.modes` lists set to their modes.
 pub fn copy(name: &str) -> TempDir {
-    let target = tempfile::tempdir().expect("a temporary directory");
+    let target = super::temporary();
     let source = super::folder(name);
     copy_folder(&source, target.path()).unwrap_or_else(|error| panic!("copying {name}: {error}"));
     if let Ok(modes) = fs::read_to_string(source.join(MODES)) {

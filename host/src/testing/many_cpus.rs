@@ -19,7 +19,7 @@ const FIRST_IRQ: u32 = 400;
 /// 63 completion vectors sit on that node's first CPUs. `cpus` is a multiple of 16.
 pub fn many_cpus(cpus: u32) -> TempDir {
     assert!(cpus > 0 && cpus.is_multiple_of(2 * NODES), "{cpus} CPUs cannot be shared out");
-    let dir = tempfile::tempdir().expect("a temporary directory");
+    let dir = super::temporary();
     let tree = Tree { root: dir.path(), cpus };
     tree.system();
     tree.cpu_folders();

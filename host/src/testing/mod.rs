@@ -16,6 +16,13 @@ pub fn fixture(name: &str) -> Sysroot {
     Sysroot::new(folder(name))
 }
 
+/// A folder for a tree of thousands of files, in memory where the host has /dev/shm: on a busy disk each takes milliseconds.
+fn temporary() -> tempfile::TempDir {
+    let in_memory = Path::new("/dev/shm");
+    let made = if in_memory.is_dir() { tempfile::tempdir_in(in_memory) } else { tempfile::tempdir() };
+    made.or_else(|_| tempfile::tempdir()).expect("a temporary directory")
+}
+
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
     assert!(folder.is_dir(), "no fixture {}", folder.display());
