@@ -30,8 +30,8 @@ pub struct NicVector {
     pub delivered_to: Value<Vec<u32>>,
 }
 
-/// Words in the handlers of vectors that carry no traffic: asynchronous events, commands, pages, configuration, mailboxes.
-const NO_TRAFFIC: [&str; 7] = ["async", "cmd_eq", "pages_eq", "mgmt", "mgmnt", "config", "mbox"];
+/// Words in the handlers of vectors that carry no traffic: asynchronous events, commands, pages, management, mailboxes.
+const NO_TRAFFIC: [&str; 8] = ["async", "cmd_eq", "pages_eq", "mgmt", "mgmnt", "ctrl", "config", "mbox"];
 
 impl NicVector {
     /// Whether traffic can raise it: someone handles it, and not for the device's own affairs.
@@ -148,10 +148,20 @@ impl<'h> Nic<'h> {
 
     /// Its interrupt vectors; absent where it has none of its own.
     pub fn vectors(&self) -> Value<Vec<NicVector>> {
-        self.msi_irqs().and_then(|irqs| {
-            Interrupts::read_only(self.sysroot, &irqs)
-                .map(|table| irqs.into_iter().map(|irq| self.vector(&table, irq)).collect())
-        })
+        self.irqs()
+            .and_then(|irqs| Interrupts::read_only(self.sysroot, &irqs))
+            .and_then(|table| self.vectors_in(&table))
+    }
+
+    /// Its interrupt vectors, from a table that was read for several devices at once.
+    pub fn vectors_in(&self, table: &Interrupts) -> Value<Vec<NicVector>> {
+        self.irqs().map(|irqs| irqs.into_iter().map(|irq| self.vector(table, irq)).collect())
+    }
+
+    /// Numbers of its vectors, used or not; absent where it has none of its own.
+    pub fn irqs(&self) -> Value<Vec<u32>> {
+        let listed = self.sysroot.list(self.msi_irqs_folder());
+        listed.map(|names| names.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
     /// Those of its vectors that traffic can raise.
@@ -191,12 +201,6 @@ impl<'h> Nic<'h> {
             Value::Known(netdev) => format!("/sys/class/net/{netdev}/device"),
             _ => format!("{}/device", self.folder),
         }
-    }
-
-    /// Its IRQ numbers.
-    fn msi_irqs(&self) -> Value<Vec<u32>> {
-        let listed = self.sysroot.list(self.msi_irqs_folder());
-        listed.map(|names| names.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
     /// A virtio device has its vectors one level up, at its PCI function.

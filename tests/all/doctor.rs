@@ -56,12 +56,20 @@ fn the_exit_code_tells_a_fault_from_a_clean_host_from_wrong_use_from_nothing_to_
     assert!(down.stdout.contains("\nwrong (1)\n  port-state [mlx5_0]: 1: DOWN"), "{}", down.stdout);
     doctor("bare-vm", &[]).expect(0);
     let unknown = doctor("two-socket-mlx5", &["-d", "mlx5_7"]).expect(2);
-    assert!(unknown.stderr.contains("mlx5_7") && unknown.stderr.contains("mlx5_0, mlx5_1"), "{}", unknown.stderr);
+    assert!(
+        unknown.stderr.contains("mlx5_7") && unknown.stderr.contains("mlx5_0, mlx5_1"),
+        "{}",
+        unknown.stderr
+    );
     doctor("two-socket-mlx5", &["--symptom", "slow"]).expect(2);
     let empty = tempfile::tempdir().expect("a temporary directory");
     let root = empty.path().to_str().expect("a path in UTF-8");
     let nothing = finish(&mut rdma_harness(&["doctor", "--sysroot", root]), PATIENCE).expect(3);
-    assert!(nothing.stderr.contains(root) && nothing.stderr.contains("neither proc nor sys"), "{}", nothing.stderr);
+    assert!(
+        nothing.stderr.contains(root) && nothing.stderr.contains("neither proc nor sys"),
+        "{}",
+        nothing.stderr
+    );
 }
 
 #[test]

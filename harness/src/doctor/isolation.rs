@@ -1,6 +1,6 @@
 //! What else may run on a CPU that polls: isolation at boot and at run time, the tick, work queues, the other thread.
 
-use host::{Nic, Value, cpulist, cpumask};
+use host::{Value, cpulist, cpumask};
 use schema::{Finding, Matters};
 
 use super::{
@@ -101,8 +101,7 @@ fn how_to_isolate(view: &View) -> String {
 
 /// The core of the CPU that would be polled on; none where it has CPU 0, which is not to be isolated.
 fn poll_core(view: &View, device: &Device) -> Option<Vec<u32>> {
-    let irq_cpus = Nic::new(view.sysroot, &device.name).irq_cpus().known().unwrap_or_default();
-    let core = &view.topology.cpu(view.poll_cpu(device, &irq_cpus)?)?.core_siblings;
+    let core = &view.topology.cpu(view.poll_cpu(device, &device.irq_cpus())?)?.core_siblings;
     (!core.contains(&0)).then(|| core.clone())
 }
 

@@ -3,7 +3,7 @@
 //! Only completion vectors are judged; those of events, commands and pages carry no data. A busy-polling run takes none of
 //! them, so all of this matters to runs by events and to TCP.
 
-use host::{Nic, Value, cpulist, cpumask, nic::NicVector, topology::read_list};
+use host::{Value, cpulist, cpumask, nic::NicVector, topology::read_list};
 use schema::{Finding, Matters};
 
 use super::{
@@ -27,9 +27,6 @@ const DEFAULT: Check = Check {
 };
 
 const DEFAULT_MASK: &str = "/proc/irq/default_smp_affinity";
-
-/// Handlers that carry no data: asynchronous events, commands, page requests, management, configuration.
-const NOT_DATA: [&str; 7] = ["async", "cmd", "pages", "mgmnt", "ctrl", "-config", "-control"];
 
 /// One finding a device, and one of the host.
 pub(super) fn findings(view: &View) -> Vec<Finding> {
@@ -66,12 +63,14 @@ fn affinity(view: &View, device: &Device) -> Finding {
         Kind::Hardware => draft,
         _ => draft.matters(&[Matters::DataPath, Matters::EventMode, Matters::TcpOnly]),
     };
-    let vectors = match Nic::new(view.sysroot, &device.name).vectors() {
-        Value::Known(vectors) => vectors,
-        other => return draft.without("vectors of its own", &other),
+    let Value::Known(vectors) = &device.vectors else {
+        return draft.without("vectors of its own", &device.vectors);
     };
-    let vectors: Vec<Vector> =
-        vectors.into_iter().filter(carries_data).map(|vector| with_wanted(view, vector)).collect();
+    let vectors: Vec<Vector> = vectors
+        .iter()
+        .filter(|vector| vector.carries_data())
+        .map(|vector| with_wanted(view, vector.clone()))
+        .collect();
     let draft = vectors.iter().fold(draft, |draft, vector| {
         let read = format!("/proc/irq/{}/smp_affinity_list ({})", vector.irq, vector.action);
         draft
@@ -83,11 +82,6 @@ fn affinity(view: &View, device: &Device) -> Finding {
         return draft.not_applicable("no completion vector is in use");
     }
     judge(view, device, draft, &vectors)
-}
-
-fn carries_data(vector: &NicVector) -> bool {
-    let is_other = |action: &String| NOT_DATA.iter().any(|word| action.contains(word));
-    !vector.actions.is_empty() && !vector.actions.iter().any(is_other)
 }
 
 fn with_wanted(view: &View, vector: NicVector) -> Vector {

@@ -175,7 +175,7 @@ fn no_line_but_a_path_or_a_command_is_wider_than_asked_and_colour_is_only_where_
     let narrow = text::audit(&of("two-socket-mlx5"), Look { width: 60, ..LOOK });
     for line in narrow.lines().filter(|line| line.chars().count() > 60) {
         let longest = line.split_whitespace().map(str::len).max().unwrap_or(0);
-        assert!(longest > 40, "{line}");
+        assert!(longest > 40 || line.trim_start().starts_with("do "), "{line}");
     }
     assert!(!narrow.contains('\u{1b}'));
     assert!(

@@ -1,9 +1,9 @@
 //! What most checks ask for, read once: the host's shape, its RDMA devices and where they stand, and its daemons.
 
 use host::{
-    Nic, Sysroot, Topology, Value, cpuinfo,
+    Interrupts, Nic, Sysroot, Topology, Value, cpuinfo,
     netdev::Netdev,
-    nic,
+    nic::{self, NicVector},
     pcie::{self, Function},
     pick::Situation,
     process::{self, Process},
@@ -51,6 +51,8 @@ pub(super) struct Device {
     pub(super) folder: String,
     /// PCI functions up to the root port, itself first; empty off PCI.
     pub(super) way: Vec<Function>,
+    /// Interrupt vectors.
+    pub(super) vectors: Value<Vec<NicVector>>,
     /// NUMA node.
     pub(super) node: Value<u32>,
     /// Ports.
@@ -98,6 +100,13 @@ impl Device {
         netdevs
     }
 
+    /// CPUs that take its interrupts.
+    pub(super) fn irq_cpus(&self) -> Vec<u32> {
+        let vectors = self.vectors.as_ref().known().map_or(&[][..], |vectors| vectors.as_slice());
+        let used = vectors.iter().filter(|vector| !vector.actions.is_empty());
+        used.filter_map(|vector| vector.delivered_to.as_ref().known()).flatten().copied().collect()
+    }
+
     /// The rate of its fastest port in Gb/s.
     pub(super) fn gigabits(&self) -> Option<f64> {
         self.ports.iter().filter_map(Port::gigabits).reduce(f64::max)
@@ -125,7 +134,11 @@ impl<'h> View<'h> {
             Some(name) if known.iter().any(|other| other == name) => vec![name.to_owned()],
             Some(name) => return Err(DoctorError::NoDevice { name: name.to_owned(), known }),
         };
-        let devices = names.iter().map(|name| device(sysroot, name)).collect();
+        // The table is read once: on a host of many CPUs it has megabytes.
+        let irqs: Vec<u32> =
+            names.iter().filter_map(|name| Nic::new(sysroot, name).irqs().known()).flatten().collect();
+        let table = Interrupts::read_only(sysroot, &irqs);
+        let devices = names.iter().map(|name| device(sysroot, name, &table)).collect();
         Ok(View {
             sysroot,
             topology: Topology::read(sysroot),
@@ -177,7 +190,7 @@ impl<'h> View<'h> {
     }
 }
 
-fn device(sysroot: &Sysroot, name: &str) -> Device {
+fn device(sysroot: &Sysroot, name: &str, table: &Value<Interrupts>) -> Device {
     let nic = Nic::new(sysroot, name);
     let folder = nic.bus_folder();
     let netdev_of_software = nic.parent().known();
@@ -186,6 +199,7 @@ fn device(sysroot: &Sysroot, name: &str) -> Device {
         kind: kind(sysroot, name, netdev_of_software.is_some()),
         driver: nic.driver(),
         way: pcie::upwards(sysroot, &folder).known().unwrap_or_default(),
+        vectors: table.as_ref().and_then(|table| nic.vectors_in(table)),
         node: nic.numa_node(),
         ports: ports(sysroot, &nic, &folder, netdev_of_software.as_deref()),
         folder,
