@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use schema::{Gate, Role, RunSpec, Variant, Workload, spec::SpecFault};
+use schema::{CpuChoice, Gate, Knob, Role, RunSpec, SideSpec, Tuning, Variant, Workload, spec::SpecFault};
 
 use crate::scenario::{
     Assignment, Fault, Scenario, ScenarioError, Span, WrittenGate, WrittenVariant, WrittenWorkload,
@@ -27,6 +27,7 @@ pub(super) fn resolve(scenario: &Scenario) -> Result<Resolved, ScenarioError> {
         refuse_twins(scenario, &workloads, &mut faults);
     }
     refuse_mere_checks(scenario, &mut faults);
+    refuse_unnamed_pollers(scenario, &workloads, &mut faults);
     let gates = scenario.gates.iter().map(|gate| resolve_gate(gate, &workloads, &mut faults)).collect();
     if faults.is_empty() {
         Ok(Resolved { variants: resolve_variants(scenario), workloads, gates })
@@ -190,6 +191,38 @@ fn refuse_mere_checks(scenario: &Scenario, faults: &mut Vec<Fault>) {
                 Fault::new(format!("variants[{n}].tune"), variant.name.span.clone(), what)
                     .advice("check it with `rdma-harness tune verify`, and name another profile here"),
             );
+        }
+    }
+}
+
+/// Interrupts that are to stay off the polling CPUs, where nobody says which CPUs poll: verbs-bench chooses only when the
+/// interrupts are where they are.
+fn refuse_unnamed_pollers(scenario: &Scenario, workloads: &[Workload], faults: &mut Vec<Fault>) {
+    for (n, variant) in scenario.variants.iter().enumerate() {
+        let specs = || workloads.iter().filter_map(|workload| workload.specs.get(&variant.name.value));
+        let sides: [(&str, &Tuning, Vec<&SideSpec>); 2] = [
+            ("requester", &variant.tune.requester, specs().map(|spec| &spec.requester).collect()),
+            ("responder", &variant.tune.responder, specs().map(|spec| &spec.responder).collect()),
+        ];
+        for (side, tuning, specs) in sides {
+            let by_policy = tuning
+                .knobs
+                .iter()
+                .find(|setting| setting.knob == Knob::IrqAffinity && !setting.value.starts_with("list:"));
+            let unnamed = specs.iter().any(|spec| spec.cpu == CpuChoice::Auto && spec.device != "soft");
+            if let Some(setting) = by_policy.filter(|_| unnamed) {
+                let what = format!(
+                    "irq_affinity = \"{}\" keeps interrupts off the polling CPUs, and `{side}.cpu` does not name them",
+                    setting.value
+                );
+                faults.push(
+                    Fault::new(format!("variants[{n}].tune"), variant.name.span.clone(), what).advice(
+                        format!(
+                            "add for example `{side}.cpu = \"4\"` to [design], or place the vectors by list"
+                        ),
+                    ),
+                );
+            }
         }
     }
 }
@@ -426,5 +459,22 @@ metric = "bandwidth"
         let checked =
             plan(&text.replace("tune.governor = \"performance\"", "tune.profile = \"roce-lossless-check\""));
         assert!(checked.unwrap_err().to_string().contains("only checked, never turned"));
+    }
+
+    #[test]
+    fn interrupts_can_be_kept_off_polling_cpus_only_if_those_are_named() {
+        let near = |policy: &str, cpu: &str| {
+            let text =
+                GOOD.replace("device = \"soft\"\n[soft]\nmodel = \"latency=5us\"", "device = \"mlx5_0\"");
+            let text = text.replace("duration = \"100ms\"", &format!("duration = \"100ms\"\n{cpu}"));
+            let tune = format!("tx_depth = 128\ntune.irq_affinity = \"{policy}\"");
+            let scenario = parse(Path::new("x.toml"), text.replacen("tx_depth = 128", &tune, 1)).unwrap();
+            plan(&scenario, 7).map_err(|error| error.to_string())
+        };
+        let refused = near("one-to-one", "requester.cpu = \"4\"").unwrap_err();
+        assert!(refused.contains("`responder.cpu` does not name them"), "{refused}");
+        assert!(!refused.contains("`requester.cpu`"), "{refused}");
+        near("one-to-one", "requester.cpu = \"4\"\nresponder.cpu = \"5\"").unwrap();
+        near("list:2", "").unwrap();
     }
 }
