@@ -138,6 +138,21 @@ fn every_scenario_that_is_named_is_there_and_every_profile_has_the_knob() {
 }
 
 #[test]
+fn every_test_that_is_named_is_there() {
+    for entry in entries() {
+        for test in &entry.test {
+            let (path, name) = test.split_once("::").unwrap_or_else(|| panic!("{}: {test}", entry.id));
+            // The crash matrix makes its tests by a macro, a knob each: `name = 3`.
+            let made = [format!("fn {name}("), format!("\n    {name} = ")];
+            let text = file(entry, path);
+            assert!(made.iter().any(|made| text.contains(made)), "{}: no test {name} in {path}", entry.id);
+        }
+        let shown = entry.status.iter().any(|status| *status != Status::Explained);
+        assert!(!shown || !entry.test.is_empty(), "{}: {:?}, and no test shows it", entry.id, entry.status);
+    }
+}
+
+#[test]
 fn the_document_is_written_from_the_entries() {
     let file = repository().join("docs/tuning.md");
     if env::var_os("UPDATE_GOLDEN").is_some() {
