@@ -3,7 +3,11 @@
 use std::process::ExitCode;
 
 use rdma_harness::{
-    doctor::DoctorError, scenario::ScenarioError, snapshot::SnapshotError, store::StoreError,
+    doctor::DoctorError,
+    scenario::{ScenarioError, profile::ProfileError},
+    snapshot::SnapshotError,
+    store::StoreError,
+    tuning::TuneError,
 };
 use reports::Comparison;
 
@@ -44,8 +48,12 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
         error.downcast_ref::<SnapshotError>(),
         Some(SnapshotError::NoDevice { .. } | SnapshotError::InTheWay(_))
     );
-    if asked_wrongly || no_such_device || no_place || error.is::<ScenarioError>() || error.is::<UsageError>()
-    {
+    let wrong_tuning = matches!(
+        error.downcast_ref::<TuneError>(),
+        Some(TuneError::Value { .. } | TuneError::CheckOnly { .. })
+    );
+    let wrong_text = error.is::<ScenarioError>() || error.is::<ProfileError>() || error.is::<UsageError>();
+    if asked_wrongly || no_such_device || no_place || wrong_tuning || wrong_text {
         Exit::Usage
     } else {
         Exit::CouldNotRun

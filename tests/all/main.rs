@@ -21,4 +21,5 @@ mod ssh;
 mod start_up;
 mod strangers;
 mod threads;
+mod tune;
 mod verbs_bench_run;

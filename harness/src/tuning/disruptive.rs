@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use host::netdev::Netdev;
-use schema::{Class, KnobSetting, Tuning};
+use host::{dcb, netdev::Netdev, process};
+use schema::{Class, Knob, KnobSetting, Tuning};
 
 use super::{route, site::Site};
 
@@ -18,8 +18,25 @@ pub(super) fn refuse(setting: &KnobSetting, tuning: &Tuning, site: &Site) -> Opt
         );
     }
     let name = site.netdev().known()?;
-    let why = others(&name, site).or_else(|| carried(&name, site)).or_else(|| foreign_users(site))?;
+    let why = overruled(setting.knob, &name, site)
+        .or_else(|| others(&name, site))
+        .or_else(|| carried(&name, site))
+        .or_else(|| foreign_users(site))?;
     Some(format!("{name} {why}"))
+}
+
+/// Who else sets PFC, and would overrule what is written.
+fn overruled(knob: Knob, name: &str, site: &Site) -> Option<String> {
+    if knob != Knob::Pfc {
+        return None;
+    }
+    let dcbx = dcb::read(&site.sysroot, name).known().and_then(|dcb| dcb.dcbx);
+    if dcbx.is_some_and(|dcbx| !dcbx.host) {
+        return Some("has its DCBX from the firmware, which would overrule what is written".to_owned());
+    }
+    let daemon = process::named(&site.sysroot, &["lldpad"]).known().unwrap_or_default();
+    let managed = !daemon.is_empty() || dcbx.is_some_and(|dcbx| dcbx.lld_managed);
+    managed.then(|| "has its DCBX from lldpad, which would overrule what is written".to_owned())
 }
 
 /// Devices above and below it, which have to have MTU and link in common with it.
@@ -107,7 +124,6 @@ mod tests {
     use std::{fs, os::unix::fs::symlink};
 
     use host::Sysroot;
-    use schema::Knob;
 
     use super::*;
 
@@ -152,6 +168,24 @@ mod tests {
             KnobSetting { knob: Knob::Mtu, item: String::new(), value: "1".into(), optional: false };
         let unasked = refuse(&setting, &Tuning::default(), &host.site()).unwrap();
         assert!(unasked.contains("--allow-disruptive"), "{unasked}");
+    }
+
+    #[test]
+    fn pfc_is_the_firmwares_or_lldpads_where_they_decide() {
+        let host = Host::new();
+        let setting =
+            KnobSetting { knob: Knob::Pfc, item: String::new(), value: "3".into(), optional: false };
+        let tuning = Tuning { allow_disruptive: true, ..Tuning::default() };
+        assert_eq!(refuse(&setting, &tuning, &host.site()), None);
+        let dcbx =
+            r#"{"dcbx": {"host": HOST, "lld_managed": false, "cee": false, "ieee": true, "static": false}}"#;
+        host.file(".recorded/dcb/ens1.json", &dcbx.replace("HOST", "false"));
+        assert!(refuse(&setting, &tuning, &host.site()).unwrap().contains("firmware"));
+        host.file(".recorded/dcb/ens1.json", &dcbx.replace("HOST", "true"));
+        assert_eq!(refuse(&setting, &tuning, &host.site()), None);
+        host.file("proc/9/comm", "lldpad\n");
+        host.file("proc/9/stat", "9 (lldpad) S 1 9 9 0 -1 0 1 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n");
+        assert!(refuse(&setting, &tuning, &host.site()).unwrap().contains("lldpad"));
     }
 
     #[test]

@@ -3,11 +3,13 @@
 
 mod copy;
 mod many_cpus;
+mod whole;
 
 use std::path::{Path, PathBuf};
 
 pub use copy::copy;
 pub use many_cpus::many_cpus;
+pub use whole::Whole;
 
 use crate::Sysroot;
 

@@ -1,6 +1,6 @@
 //! Settings of the NIC's network device: MTU, pause, PFC, coalescing, rings; and the read requests of its function.
 
-use host::{Aspect, Value, dcb, pcie};
+use host::{Aspect, Value, pcie};
 
 use schema::KnobSetting;
 
@@ -67,16 +67,6 @@ pub(super) fn number(setting: &KnobSetting, site: &Site, aspect: Aspect) -> Resu
 pub(super) fn pfc(setting: &KnobSetting, site: &Site) -> Result<Vec<Want>, Unfit> {
     let priorities = parse_priorities(&setting.value).map_err(Unfit::Value)?;
     let name = device(site)?;
-    let dcbx = dcb::read(&site.sysroot, &name).known().and_then(|dcb| dcb.dcbx);
-    if dcbx.is_some_and(|dcbx| !dcbx.host) {
-        return Err(Unfit::Host(format!(
-            "the firmware decides DCBX of {name}, and would overrule what is written"
-        )));
-    }
-    let daemon = host::process::named(&site.sysroot, &["lldpad"]).known().unwrap_or_default();
-    if !daemon.is_empty() || dcbx.is_some_and(|dcbx| dcbx.lld_managed) {
-        return Err(Unfit::Host(format!("lldpad runs DCBX of {name}, and would overrule what is written")));
-    }
     let target = NetdevTarget::new(site, &name, Setting::Pfc);
     let mut want = Want::on(Target::Netdev(target), format_priorities(&priorities));
     want.note = "the link flaps now and when it is turned back".to_owned();

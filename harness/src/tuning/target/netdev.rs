@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use host::{Aspect, Value, dcb, ethtool, netdev::Netdev};
+use host::{Aspect, Nic, Value, dcb, ethtool, gid, netdev::Netdev, nic};
 
 use serde::{Deserialize, Serialize};
 
@@ -134,14 +134,13 @@ struct Standing {
 
 impl Standing {
     fn of(site: &Site, name: &str) -> Standing {
-        let gids = site.nic().map_or(0, |nic| {
-            let ports = nic.ports().known().unwrap_or_default();
-            ports
-                .iter()
-                .filter_map(|port| nic.netdevs(*port).known())
-                .filter(|names| names.iter().any(|n| n == name))
-                .count()
-        });
+        let devices = nic::names(&site.sysroot).known().unwrap_or_default();
+        let of_device = |device: &String| {
+            let ports = Nic::new(&site.sysroot, device).ports().known().unwrap_or_default();
+            let tables = ports.iter().filter_map(|port| gid::table(&site.sysroot, device, *port).known());
+            tables.flatten().filter(|gid| gid.netdev.as_ref().known().is_some_and(|own| own == name)).count()
+        };
+        let gids = devices.iter().map(of_device).sum();
         Standing { carrier: Netdev::new(&site.sysroot, name).carrier() == Value::Known(true), gids }
     }
 
