@@ -17,7 +17,8 @@ use schema::Side;
 use super::{
     child::read_tail,
     ended::last_words,
-    protocol::{MOST_REPORT, Order, Report, receive, send},
+    protocol::{Order, Report},
+    wire::{MOST_REPORT, receive, send},
 };
 use crate::scenario::Place;
 
@@ -53,7 +54,7 @@ pub struct Link {
     process: Option<Process>,
     stderr: Option<JoinHandle<String>>,
     /// Dropped, it ends the thread that says that we are still there.
-    _alive: Option<Sender<()>>,
+    alive: Option<Sender<()>>,
 }
 
 impl Link {
@@ -86,15 +87,15 @@ impl Link {
         let alive = matches!(place, Place::Ssh(_)).then(|| {
             let (stop, stopped) = channel();
             let output = output.clone();
-            thread::spawn(move || keep_alive(&output, &stopped));
+            thread::spawn(move || keepalive(&output, &stopped));
             stop
         });
-        Link { side, place, output, process: None, stderr: None, _alive: alive }
+        Link { side, place, output, process: None, stderr: None, alive: alive }
     }
 
     /// The silence after which the agent shall take us for gone.
     pub fn silence(&self) -> Option<Duration> {
-        self._alive.is_some().then_some(SILENCE)
+        self.alive.is_some().then_some(SILENCE)
     }
 
     /// Sends an order. That the link is broken is told by [`Event::Gone`].
@@ -104,7 +105,7 @@ impl Link {
 
     /// Closes the link; gives the last words of an agent that did not end well, or does not end.
     pub fn close(&mut self) -> Option<String> {
-        self._alive = None;
+        self.alive = None;
         self.output.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut process = self.process.take()?;
         let deadline = Instant::now() + FAREWELL;
@@ -139,7 +140,7 @@ fn tell(output: &Output, order: &Order) {
     }
 }
 
-fn keep_alive(output: &Output, stopped: &Receiver<()>) {
+fn keepalive(output: &Output, stopped: &Receiver<()>) {
     while stopped.recv_timeout(ALIVE_EVERY) == Err(RecvTimeoutError::Timeout) {
         tell(output, &Order::Alive {});
     }

@@ -16,6 +16,7 @@ pub mod protocol;
 pub mod serve;
 pub mod token;
 mod tuner;
+mod wire;
 
 pub use launch::Launcher;
 pub use locate::{LocateError, VerbsBench, locate};

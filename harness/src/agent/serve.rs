@@ -16,8 +16,9 @@ use super::{
     device,
     job::Job,
     locate,
-    protocol::{Hello, MOST_ORDER, Order, PROTOCOL, RELEASE, ReadError, Report, receive, send},
+    protocol::{Hello, Order, PROTOCOL, RELEASE, Report},
     tuner::Tuner,
+    wire::{MOST_ORDER, ReadError, receive, send},
 };
 use crate::{
     evidence::{Subject, Watch},
