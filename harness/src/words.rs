@@ -35,20 +35,21 @@ pub fn measured(record: &RunRecord) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-/// A text broken between words into lines of at most `width` columns, each begun with `indent`; a longer word stands alone.
-pub fn wrap(text: &str, width: usize, indent: &str) -> String {
+/// A text broken between words into lines of at most `width` columns, the first begun with `first` and the others with `rest`.
+/// A longer word stays whole.
+pub fn wrap(text: &str, width: usize, first: &str, rest: &str) -> String {
     let mut lines = Vec::new();
-    let mut line = indent.to_owned();
+    let mut line = first.to_owned();
+    let mut has_word = false;
     for word in text.split_whitespace() {
-        let is_empty = line.len() == indent.len();
-        if !is_empty && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(std::mem::replace(&mut line, format!("{indent}{word}")));
-        } else {
-            let gap = if is_empty { "" } else { " " };
-            line = line + gap + word;
+        if has_word && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::replace(&mut line, rest.to_owned()));
+            has_word = false;
         }
+        line = line + if has_word { " " } else { "" } + word;
+        has_word = true;
     }
-    lines.push(line);
+    lines.push(line.trim_end().to_owned());
     lines.join("\n")
 }
 
@@ -83,8 +84,9 @@ mod tests {
     #[test]
     fn lines_are_broken_between_words_and_long_words_are_kept_whole() {
         let text = "one two  three\nincomprehensibilities four";
-        assert_eq!(wrap(text, 11, "  "), "  one two\n  three\n  incomprehensibilities\n  four");
-        assert_eq!(wrap("", 11, "  "), "  ");
+        assert_eq!(wrap(text, 11, "- ", "  "), "- one two\n  three\n  incomprehensibilities\n  four");
+        assert_eq!(wrap("", 11, "  ", ""), "");
+        assert_eq!(wrap("do: a/path/longer/than/it", 8, "", " "), "do:\n a/path/longer/than/it");
     }
 
     #[test]

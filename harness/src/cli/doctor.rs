@@ -17,9 +17,6 @@ use schema::Severity;
 use super::output;
 use crate::exit::Exit;
 
-/// Columns where nobody says how many there are, and the most that read well.
-const WIDTH: usize = 100;
-
 /// Arguments of `doctor`.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -74,11 +71,10 @@ impl Doctor {
     }
 
     fn look(&self) -> Look {
-        let columns = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         Look {
             all: self.all,
             colour: std::io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none(),
-            width: columns.unwrap_or(WIDTH).clamp(60, WIDTH),
+            width: output::width(),
         }
     }
 }

@@ -40,10 +40,12 @@ pub(super) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Columns to write for: those of the terminal up to 100, beyond which lines are hard to read; 100 where there is none.
+/// Columns to write for: `$COLUMNS`, or those of the terminal, up to 100, beyond which lines are hard to read; 100 where
+/// there is neither.
 pub(super) fn width() -> usize {
-    let terminal = console::Term::stdout().size_checked();
-    terminal.map_or(100, |(_, columns)| usize::from(columns).clamp(40, 100))
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+    asked.or_else(terminal).unwrap_or(100).clamp(60, 100)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use schema::{Audit, Diagnosis, Finding, Matters, Reading, Severity};
 
+use crate::words;
+
 /// How it is to look.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
@@ -193,27 +195,9 @@ fn labelled(label: &str, text: &str, width: usize) -> String {
     wrapped(&first, &" ".repeat(first.len()), text, width)
 }
 
-/// Wraps at blanks; a word that is longer than a line stays whole.
+/// Whole lines.
 fn wrapped(first: &str, rest: &str, text: &str, width: usize) -> String {
-    let mut lines = String::new();
-    let mut line = first.to_owned();
-    let mut has_word = false;
-    for word in text.split_whitespace() {
-        if has_word && line.chars().count() + 1 + word.chars().count() > width {
-            lines += &line;
-            lines.push('\n');
-            line = rest.to_owned();
-            has_word = false;
-        }
-        if has_word {
-            line.push(' ');
-        }
-        line += word;
-        has_word = true;
-    }
-    lines += line.trim_end();
-    lines.push('\n');
-    lines
+    words::wrap(text, width, first, rest) + "\n"
 }
 
 /// The search for the cause of a symptom as text.
@@ -237,15 +221,4 @@ pub fn diagnosis(diagnosis: &Diagnosis, look: Look) -> String {
         text += &wrapped("next: ", "  ", line, width_of(line, look.width));
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_no_wider_than_asked_and_a_long_word_stays_whole() {
-        let text = wrapped("- ", "  ", "one two three /a/path/that/is/longer/than/the/line four", 16);
-        assert_eq!(text, "- one two three\n  /a/path/that/is/longer/than/the/line\n  four\n");
-    }
 }

@@ -10,7 +10,7 @@ use crate::words::wrap;
 /// Everything that is known of an entry, in lines of at most `width` columns; commands are not broken.
 pub fn show(entry: &Entry, width: usize) -> String {
     let joined = |texts: Vec<String>, by: &str| texts.join(by);
-    let mut page = Page { text: format!("{}\n{}\n", entry.id, wrap(&entry.title, width, "")), width };
+    let mut page = Page { text: format!("{}\n{}\n", entry.id, wrap(&entry.title, width, "", "")), width };
     page.prose("Said", &entry.says);
     page.prose("Verdict", &entry.verdict.map(|verdict| verdict.to_string()).unwrap_or_default());
     page.prose(if entry.says.is_empty() { "What it does" } else { "Why" }, &entry.why);
@@ -36,7 +36,7 @@ struct Page {
 impl Page {
     fn prose(&mut self, head: &str, body: &str) {
         if !body.is_empty() {
-            let _ = write!(self.text, "\n{head}\n{}\n", wrap(body, self.width, "  "));
+            let _ = write!(self.text, "\n{head}\n{}\n", wrap(body, self.width, "  ", "  "));
         }
     }
 
