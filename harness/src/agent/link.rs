@@ -90,7 +90,7 @@ impl Link {
             thread::spawn(move || keepalive(&output, &stopped));
             stop
         });
-        Link { side, place, output, process: None, stderr: None, alive: alive }
+        Link { side, place, output, process: None, stderr: None, alive }
     }
 
     /// The silence after which the agent shall take us for gone.

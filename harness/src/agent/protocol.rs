@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub const PROTOCOL: u32 = 1;
 /// The release of this program.
 pub const RELEASE: &str = env!("CARGO_PKG_VERSION");
+
 /// What the controller asks of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
