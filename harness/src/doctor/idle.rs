@@ -22,21 +22,21 @@ const C_STATES: Check = Check {
     name: "c-states",
     expected: "no idle state deeper than 3 us where latency is measured by events; a CPU that polls does not sleep",
     authority: "tuned's latency-performance profile (force_latency)",
-    matters: &[Matters::EventMode, Matters::ControlPath],
+    matters: &[Matters::EventMode, Matters::DataPath],
 };
 
 const PM_QOS: Check = Check {
     name: "pm-qos",
     expected: "held at 1 to 3 us while latency is measured; no limit otherwise",
     authority: "kernel documentation (power/pm_qos_interface.rst); tuned holds it open for as long as its profile is active",
-    matters: &[Matters::EventMode, Matters::ControlPath],
+    matters: &[Matters::EventMode, Matters::DataPath],
 };
 
 const RESUME_LATENCY: Check = Check {
     name: "resume-latency",
     expected: "no limit of single CPUs, unless one is wanted on those that take interrupts or poll",
     authority: "kernel documentation (ABI/testing/sysfs-devices-power)",
-    matters: &[Matters::EventMode],
+    matters: &[Matters::EventMode, Matters::DataPath],
 };
 
 /// One finding each.

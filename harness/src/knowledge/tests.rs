@@ -19,6 +19,10 @@ fn what_doctor_checks_has_its_knob_and_every_doctor_trial_its_check() {
         let entry = by_id(check).unwrap_or_else(|| panic!("no entry for the check {check}"));
         assert!(entry.is_knob() && entry.status.contains(&Status::Audited), "{check}");
     }
+    for finding in &audit.findings {
+        let entry = by_id(&finding.check).expect("an entry");
+        assert_eq!(entry.matters, finding.matters, "{}: what it matters to is told twice", entry.id);
+    }
     for (entry, trial) in trials() {
         if let Trial::Doctor(check) = trial {
             assert!(checks.contains(check.as_str()), "{}: no check {check}", entry.id);
@@ -217,7 +221,7 @@ fn a_word_that_several_have_lists_them_and_a_slip_is_recognised() {
 /// Compares with a file of `golden/`; with UPDATE_GOLDEN set, writes it.
 #[track_caller]
 fn golden(name: &str, text: &str) {
-    let file = repository().join("harness/golden").join(name);
+    let file = repository().join("harness/src/knowledge/golden").join(name);
     if env::var_os("UPDATE_GOLDEN").is_some() {
         fs::create_dir_all(file.parent().expect("a folder")).expect("mkdir");
         fs::write(&file, text).expect("written");
