@@ -12,6 +12,7 @@ mod identity;
 mod idle;
 mod iommu;
 mod isolation;
+mod jitter;
 mod kernel_log;
 mod memory;
 mod movers;
@@ -87,7 +88,7 @@ pub fn audit(sysroot: &Sysroot, device: Option<&str>) -> Result<Audit, DoctorErr
 
 /// All of them, in the order in which a run meets the thing: the NIC first, the kernel's sockets last.
 fn findings(view: &View) -> Vec<Finding> {
-    let subjects: [fn(&View) -> Vec<Finding>; 16] = [
+    let subjects: [fn(&View) -> Vec<Finding>; 17] = [
         port::findings,
         qos::findings,
         pcie::findings,
@@ -100,6 +101,7 @@ fn findings(view: &View) -> Vec<Finding> {
         power::findings,
         idle::findings,
         isolation::findings,
+        jitter::findings,
         movers::findings,
         surroundings::findings,
         queues::findings,

@@ -117,8 +117,9 @@ fn judge(view: &View, device: &Device, draft: Draft, vectors: &[Vector]) -> Find
     let disturbing = on(&|cpu| kept_free(cpu));
     if let (Some(poll), false) = (poll, disturbing.is_empty()) {
         faults.push(format!(
-            "{} may fire on isolated CPUs or on the core of CPU {poll}, where a thread would poll",
-            words::irqs(&disturbing)
+            "{} may fire {} the core of CPU {poll}, where a thread would poll",
+            words::irqs(&disturbing),
+            if isolated.is_empty() { "on" } else { "on isolated CPUs or on" }
         ));
     }
     if vectors.len() > 1 && taken.len() == 1 {
