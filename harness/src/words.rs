@@ -35,6 +35,14 @@ pub fn measured(record: &RunRecord) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
+/// How a run ended; for one that completed and is not used, why.
+pub fn ending(record: &RunRecord) -> String {
+    if record.outcome.is_completed() && !record.is_valid() {
+        return format!("invalid: {}", record.invalid.join("; "));
+    }
+    record.outcome.to_string()
+}
+
 /// A text broken between words into lines of at most `width` columns, the first begun with `first` and the others with `rest`.
 /// A longer word stays whole.
 pub fn wrap(text: &str, width: usize, first: &str, rest: &str) -> String {
@@ -79,6 +87,14 @@ mod tests {
         assert_eq!(quantity(15.96e9, Test::Bandwidth), "16.0 Gb/s");
         assert_eq!(quantity(2_134.0, Test::Latency), "2.13 us");
         assert_eq!(quantity(0.0, Test::Latency), "0.00 ns");
+    }
+
+    #[test]
+    fn a_run_that_is_not_used_says_why() {
+        let mut record = reports::testing::record_of(Vec::new());
+        assert_eq!(ending(&record), "completed");
+        record.invalid = vec!["a thread moved".into(), "a counter wrapped".into()];
+        assert_eq!(ending(&record), "invalid: a thread moved; a counter wrapped");
     }
 
     #[test]

@@ -57,12 +57,10 @@ impl Observer for Shown {
     }
 
     fn ended(&mut self, progress: &Progress, run: &PlannedRun, record: &RunRecord) {
-        let completed = record.outcome.is_completed();
-        let what = if completed { words::measured(record) } else { record.outcome.to_string() };
+        let valid = record.is_valid();
+        let what = if valid { words::measured(record) } else { words::ending(record) };
         match self {
-            Shown::Bar(bar) if completed => {
-                bar.set_message(format!("{} {what}{}", name(run), left(progress)))
-            }
+            Shown::Bar(bar) if valid => bar.set_message(format!("{} {what}{}", name(run), left(progress))),
             Shown::Bar(bar) => bar.println(format!("run {}: {} {what}", progress.number, name(run))),
             Shown::Lines => {
                 eprintln!(

@@ -99,6 +99,6 @@ fn row(run: &CampaignRun) -> [String; 7] {
         run.workload.clone(),
         variant,
         words::measured(&run.record),
-        run.record.outcome.to_string(),
+        words::ending(&run.record),
     ]
 }

@@ -27,7 +27,8 @@ fn delta(key: &Key, before: Option<&Value<u64>>, after: Option<&Value<u64>>) -> 
     let (source, name) = key;
     let kind = Kind::of(source);
     let known = catalogue::look_up(kind, name);
-    if known.is_none() && kind == Kind::Ethtool && catalogue::is_of_a_queue(name) {
+    let of_a_queue = kind == Kind::Ethtool && catalogue::is_of_a_queue(name);
+    if known.is_none() && (of_a_queue || catalogue::is_a_stock(kind, name)) {
         return None;
     }
     let unit = known.map_or_else(|| catalogue::unit_by_name(name), |known| known.unit);
@@ -98,6 +99,11 @@ mod tests {
         assert_eq!(told("counters m/1", "link_downed", na(), na()), None);
         let lost = told("counters m/1", "link_downed", Value::Known(0), na()).expect("kept");
         assert!(lost.invalid.expect("why").contains("N/A"));
+    }
+
+    #[test]
+    fn how_many_there_are_is_no_counter() {
+        assert_eq!(told("hw_counters bnxt_re0/1", "active_qps", Value::Known(9), Value::Known(4)), None);
     }
 
     #[test]

@@ -225,4 +225,49 @@ mod tests {
         let evidence = watch.finish(Side::Requester, "local", Vec::new());
         assert!(evidence.counters.iter().any(|counter| counter.name == "ctxt" && counter.delta > Some(0)));
     }
+
+    /// Every kind of host, with its counters grown by 3.
+    #[test]
+    fn the_counters_of_every_fixture_grow_by_what_they_grew() {
+        let mut seen = 0;
+        for name in FIXTURES {
+            let dir = host::testing::copy(name);
+            let root = Sysroot::new(dir.path());
+            for device in host::nic::names(&root).known().unwrap_or_default() {
+                let watch =
+                    Watch::start(&root, Subject { device: Some(device.clone()), ..Subject::default() });
+                let grown = grow(&root, &device);
+                let evidence = watch.finish(Side::Requester, "local", Vec::new());
+                for (source, counter) in grown {
+                    let found = evidence.counters.iter().find(|c| c.source == source && c.name == counter);
+                    let found = found.unwrap_or_else(|| panic!("{name}: {source} {counter}"));
+                    assert_eq!((found.delta, &found.invalid), (Some(3), &None), "{name}: {source} {counter}");
+                    seen += 1;
+                }
+                assert!(evidence.counters.iter().all(|counter| counter.name != "lifespan"), "{name}");
+                assert!(evidence.notes.is_empty(), "{name}: {:?}", evidence.notes);
+            }
+        }
+        assert!(seen > 100, "only {seen} counters");
+    }
+
+    const FIXTURES: [&str; 6] =
+        ["two-socket-mlx5", "azure-hyperv", "guest-rxe", "grace-cpuless", "counters-odd", "netns-readonly"];
+
+    /// Adds 3 to each of the driver's counters that is a number; gives their sources and names.
+    fn grow(root: &Sysroot, device: &str) -> Vec<(String, String)> {
+        let mut grown = Vec::new();
+        for port in host::Nic::new(root, device).ports().known().unwrap_or_default() {
+            for counter in counters::of_driver(root, device, port).known().unwrap_or_default() {
+                // One stands at the largest number there is.
+                let more = counter.value.known().and_then(|value| value.checked_add(3));
+                if let Some(more) = more.filter(|_| !counter.name.starts_with("active_")) {
+                    let folder = format!("/sys/class/infiniband/{device}/ports/{port}/hw_counters");
+                    write(root, &format!("{folder}/{}", counter.name), &format!("{more}\n"));
+                    grown.push((format!("hw_counters {device}/{port}"), counter.name));
+                }
+            }
+        }
+        grown
+    }
 }

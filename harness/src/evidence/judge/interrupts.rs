@@ -30,9 +30,11 @@ fn places(record: &RunRecord, side: &SideOfRun<'_>, vectors: &[VectorEvidence], 
     for vector in vectors {
         let allowed = allowed(vector);
         for (cpu, count) in &vector.fired {
-            total += count;
+            total = total.saturating_add(*count);
             // Where the mask can't be read, no CPU is wrong.
-            right += if allowed.is_empty() || allowed.contains(cpu) { *count } else { 0 };
+            if allowed.is_empty() || allowed.contains(cpu) {
+                right = right.saturating_add(*count);
+            }
         }
     }
     let seconds = side.evidence.map_or(0.0, |evidence| evidence.watched_ns.get() as f64 / 1e9);
@@ -146,7 +148,8 @@ fn on_polling_cpu(
         return None;
     }
     let fired = vectors.iter().flat_map(|vector| &vector.fired);
-    let count: u64 = fired.filter(|(cpu, _)| pinned.contains(cpu)).map(|(_, count)| count).sum();
+    let count: u64 =
+        fired.filter(|(cpu, _)| pinned.contains(cpu)).map(|(_, count)| *count).fold(0, u64::saturating_add);
     let cpus = host::cpulist::format(&pinned);
     let (level, meaning) = if count < by.interrupts_least {
         (Level::Pass, "")
@@ -167,8 +170,11 @@ fn on_polling_cpu(
 
 /// Interrupts of the network device's queues that were moved under them.
 fn queues(side: &SideOfRun<'_>) -> Option<Ruling> {
-    let moved: u64 =
-        side.counted(Group::AffinityMoved).iter().filter_map(|counted| counted.counter.delta).sum();
+    let moved = side
+        .counted(Group::AffinityMoved)
+        .iter()
+        .filter_map(|counted| counted.counter.delta)
+        .fold(0, u64::saturating_add);
     (moved > 0).then(|| {
         Ruling::new(
             Some(side.side),

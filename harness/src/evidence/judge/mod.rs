@@ -103,6 +103,8 @@ mod testing;
 
 #[cfg(test)]
 mod tests {
+    use proptest::{collection::vec, prelude::*};
+
     use super::{testing::record, *};
 
     #[test]
@@ -141,5 +143,46 @@ mod tests {
         judge(&mut record);
         assert!(record.invalid.is_empty());
         assert!(record.judgements.iter().any(|judgement| judgement.check == "retries-exceeded"));
+    }
+
+    proptest! {
+        /// Whatever evidence comes over the link, judging it neither panics nor forgets why a run is invalid.
+        #[test]
+        fn any_evidence_can_be_judged(
+            counters in vec((0..6usize, "[a-z_0-9]{0,20}|rcvd_seq_err|sent_pkts|rx_prio3_pause_duration", any::<Option<u64>>()), 0..12),
+            lists in vec("[0-9]{0,3}(-[0-9]{0,3})?|.{0,6}", 0..4),
+            fired in vec((any::<u32>(), any::<u64>()), 0..4),
+            watched: u64,
+            mtu: u32,
+        ) {
+            const SOURCES: [&str; 6] = ["hw_counters a/1", "counters a/1", "ethtool e", "netdev e", "thermal cpu1", ""];
+            let mut record = record();
+            record.granted.as_mut().expect("granted").path_mtu = mtu;
+            for point in &mut record.points {
+                point.counts = Some(schema::record::Counts { requester_sent: watched, ..Default::default() });
+            }
+            let evidence = testing::of(&mut record, Side::Requester);
+            evidence.watched_ns = schema::Nanos(watched);
+            for (source, name, delta) in counters {
+                evidence.counters.push(schema::CounterDelta {
+                    source: SOURCES[source].into(),
+                    name,
+                    unit: schema::Unit::Unknown,
+                    delta,
+                    invalid: delta.is_none().then(|| super::super::delta::BACKWARDS.to_owned()),
+                });
+            }
+            evidence.vectors.push(schema::VectorEvidence {
+                irq: 1,
+                action: "x".into(),
+                allowed: lists.first().cloned(),
+                allowed_later: Vec::new(),
+                effective_seen: lists,
+                fired,
+                moved: true,
+            });
+            judge(&mut record);
+            prop_assert!(record.judgements.iter().all(|judgement| !judgement.check.is_empty() && !judgement.found.is_empty()));
+        }
     }
 }

@@ -81,12 +81,17 @@ fn switches(
 
 /// Whether the message buffers lie on the node they were bound to, and on the NIC's.
 fn residency(side: &SideOfRun<'_>, placement: &PlacementRecord, nic: Option<u32>) -> Option<Ruling> {
-    let total: u64 = placement.pages_by_node.iter().map(|(_, pages)| pages).sum();
+    let total: u64 = placement.pages_by_node.iter().map(|(_, pages)| *pages).fold(0, u64::saturating_add);
     if total == 0 {
         return None;
     }
     let on = |node: u32| -> u64 {
-        placement.pages_by_node.iter().filter(|(of, _)| *of == node).map(|(_, pages)| pages).sum()
+        placement
+            .pages_by_node
+            .iter()
+            .filter(|(of, _)| *of == node)
+            .map(|(_, pages)| *pages)
+            .fold(0, u64::saturating_add)
     };
     let found = |node: u32| format!("{} of {total} pages on node {node}", on(node));
     let check = |level, found| Ruling::new(Some(side.side), "residency", level, found);

@@ -75,6 +75,6 @@ impl<'r> SideOfRun<'r> {
     }
 }
 
-/// RDMA alone: rxe's counter, and the standard one, which mlx5 takes from its RDMA port counters.
-const SENT: [&str; 2] = ["sent_pkts", "port_xmit_packets"];
-const RECEIVED: [&str; 2] = ["rcvd_pkts", "port_rcv_packets"];
+/// RDMA alone: rxe's counter, the standard one, which mlx5 takes from its RDMA port counters, and bnxt_re's and efa's.
+const SENT: [&str; 3] = ["sent_pkts", "port_xmit_packets", "tx_pkts"];
+const RECEIVED: [&str; 3] = ["rcvd_pkts", "port_rcv_packets", "rx_pkts"];

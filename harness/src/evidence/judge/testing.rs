@@ -1,5 +1,7 @@
 //! Records with evidence, for the tests of the checks.
 
+use std::sync::LazyLock;
+
 use reports::testing::Sample;
 use schema::{
     Nanos, RunRecord,
@@ -9,6 +11,11 @@ use schema::{
 
 /// A completed run, on two hosts, with evidence of both that shows nothing.
 pub(super) fn record() -> RunRecord {
+    RECORD.clone()
+}
+
+/// Made once: property tests ask for hundreds.
+static RECORD: LazyLock<RunRecord> = LazyLock::new(|| {
     let mut record = Sample { latencies: 0, blocks: 6, ..Sample::default() }.campaign().runs.remove(0).record;
     record.evidence = vec![evidence(Side::Requester), evidence(Side::Responder)];
     for (side, name) in [(&mut record.requester, "a"), (&mut record.responder, "b")] {
@@ -17,7 +24,7 @@ pub(super) fn record() -> RunRecord {
         side.placement.involuntary_switches = Some(0);
     }
     record
-}
+});
 
 fn evidence(side: Side) -> HostEvidence {
     HostEvidence {

@@ -23,9 +23,10 @@ pub(super) fn rule(record: &RunRecord, by: &Thresholds) -> Vec<Ruling> {
     rulings.extend(on_the_way(&responder, &requester, by));
     if let Some((there, back)) = data_packets(record) {
         let checked = checked_packets(record);
-        rulings.extend(packets(&requester, there, there + back + checked, by));
+        let all = there.saturating_add(back).saturating_add(checked);
+        rulings.extend(packets(&requester, there, all, by));
         // What the responder must send beside answers can't be told for every operation; what it can't send can.
-        rulings.extend(packets(&responder, back, there + back + checked, by));
+        rulings.extend(packets(&responder, back, all, by));
     }
     rulings
 }
@@ -108,8 +109,10 @@ fn data_packets(record: &RunRecord) -> Option<(u64, u64)> {
             Op::Read | Op::FetchAdd | Op::CompareSwap => (1, data),
             Op::Write | Op::WriteImm | Op::Send => (data, 0),
         };
-        there += counts.requester_sent.saturating_mul(ask) + counts.responder_sent.saturating_mul(answer);
-        back += counts.responder_sent.saturating_mul(ask) + counts.requester_sent.saturating_mul(answer);
+        let times = |messages: u64, packets: u64| messages.saturating_mul(packets);
+        let (ours, theirs) = (counts.requester_sent, counts.responder_sent);
+        there = there.saturating_add(times(ours, ask).saturating_add(times(theirs, answer)));
+        back = back.saturating_add(times(theirs, ask).saturating_add(times(ours, answer)));
     }
     Some((there, back))
 }
@@ -124,7 +127,7 @@ fn checked_packets(record: &RunRecord) -> u64 {
             let messages = point.data_check?.checked_bytes.get().div_ceil(point.msg_bytes.get().max(1));
             Some(messages.saturating_mul(point.msg_bytes.get().div_ceil(mtu).max(1)))
         })
-        .sum()
+        .fold(0, u64::saturating_add)
 }
 
 /// Whether a side's packets are those of the messages: not fewer than they need, and few more than they and their
