@@ -31,7 +31,9 @@ pub struct NicVector {
 }
 
 /// Words in the handlers of vectors that carry no traffic: asynchronous events, commands, pages, management, mailboxes.
-const NO_TRAFFIC: [&str; 8] = ["async", "cmd_eq", "pages_eq", "mgmt", "mgmnt", "ctrl", "config", "mbox"];
+const NO_TRAFFIC: [&str; 12] = [
+    "async", "aeq", "cmd_eq", "pages_eq", "mgmt", "mgmnt", "ctrl", "admin", "config", "mbox", "event", "misc",
+];
 
 impl NicVector {
     /// Whether traffic can raise it: someone handles it, and not for the device's own affairs.

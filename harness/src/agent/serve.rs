@@ -220,7 +220,8 @@ impl<W: Write> Agent<W> {
             (_, Some((job, _))) => Err(format!("the process of run {} has not ended", job.run)),
             (Some(program), None) => {
                 let watch = Watch::start(&self.setup.sysroot, subject);
-                start(program, tell).map(|job| (job, watch)).map_err(|error| error.to_string())
+                let started = self.tuner.start_within(|| start(program, tell));
+                started.map(|job| (job, watch)).map_err(|error| error.to_string())
             }
         };
         match started {

@@ -4,7 +4,7 @@
 //! Between tunings the host must stand as it stood at the start; that is proved before a run that is not to be tuned, and
 //! before knobs are turned. What is turned is turned back when this value goes.
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use host::Sysroot;
 use schema::{KnobRecord, KnobState, Side};
@@ -94,6 +94,14 @@ impl Tuner {
                 Answer { knobs, fault: None }
             }
             Err(fault) => Answer::fault(fault),
+        }
+    }
+
+    /// Starts a process of a run where it may use what is in force: CPUs of an isolated partition.
+    pub(super) fn start_within<T>(&self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        match &self.applied {
+            Some(tuned) => tuned.applied.start_within(start),
+            None => start(),
         }
     }
 

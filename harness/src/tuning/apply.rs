@@ -1,6 +1,6 @@
 //! Turns a plan's knobs, all or none, with every write in the journal before it is made; and turns them back.
 
-use std::{fs, io};
+use std::io;
 
 use host::Value;
 use schema::{KnobRecord, KnobState};
@@ -12,7 +12,7 @@ use super::{
     plan::{Plan, Step},
     recover,
     site::Site,
-    target::{CgroupTarget, GROUP, Held, Target},
+    target::{CgroupTarget, GROUP, Held, Target, cgroup},
     turn_back::turn_back,
 };
 
@@ -112,17 +112,20 @@ impl Applied {
         turned.chain(self.others.iter().cloned()).collect()
     }
 
-    /// Lets a process use the CPUs of an isolated partition, where one was made: nobody else may run there. Nothing to do where
-    /// none was, or in a tree.
-    pub fn admit(&self, pid: u32) -> io::Result<()> {
-        let made = self
-            .turned
-            .iter()
-            .any(|turned| matches!(turned.step.aim, Target::Cgroup { part: CgroupTarget::Group }));
+    /// Has `start` start a process where it may use the CPUs of an isolated partition, if one was made: a process outside can't be
+    /// placed there. We are there too while it starts, and back afterwards.
+    pub fn start_within<T>(&self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let group = Target::Cgroup { part: CgroupTarget::Group };
+        let made = self.turned.iter().any(|turned| turned.step.aim == group);
         if !made || !self.site.sysroot.is_live() {
-            return Ok(());
+            return start();
         }
-        fs::write(self.site.sysroot.path(GROUP).join("cgroup.procs"), pid.to_string())
+        let own = cgroup::own(&self.site.sysroot)
+            .ok_or_else(|| io::Error::other("/proc/self/cgroup does not say which cgroup we are in"))?;
+        cgroup::enter(&self.site.sysroot, GROUP)?;
+        let started = start();
+        cgroup::enter(&self.site.sysroot, &own)?;
+        started
     }
 
     /// Turns everything back, in reverse.

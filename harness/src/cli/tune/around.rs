@@ -23,9 +23,8 @@ pub(super) fn hold(interrupt: &Interrupt) {
 /// Runs a command; an error if it can't be started or does not end well.
 pub(super) fn run(command: &[String], applied: &Applied, interrupt: &Interrupt) -> anyhow::Result<()> {
     let (program, arguments) = command.split_first().context("a command has a program")?;
-    let mut child =
-        Command::new(program).args(arguments).spawn().with_context(|| format!("starting {program}"))?;
-    applied.admit(child.id()).with_context(|| format!("moving {program} to the isolated CPUs"))?;
+    let started = applied.start_within(|| Command::new(program).args(arguments).spawn());
+    let mut child = started.with_context(|| format!("starting {program}"))?;
     let (ended, wait) = channel();
     let asked = ended.clone();
     let pid = child.id();

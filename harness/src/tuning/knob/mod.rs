@@ -118,3 +118,6 @@ fn at_least(text: &str) -> (&str, bool) {
         None => (text.trim(), false),
     }
 }
+
+#[cfg(test)]
+mod tests;

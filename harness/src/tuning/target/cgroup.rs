@@ -2,7 +2,7 @@
 
 use std::{fs, io, os::unix::fs::DirBuilderExt as _, path::Path};
 
-use host::Value;
+use host::{Sysroot, Value};
 use serde::{Deserialize, Serialize};
 
 use super::{Held, Operate, file};
@@ -89,6 +89,20 @@ fn make(site: &Site, ours: &Path) -> io::Result<()> {
     NEW_FILES.iter().try_for_each(|(name, text)| fs::write(ours.join(name), text))
 }
 
+/// The group of the hierarchy that this process is in, as a path of the host.
+pub(crate) fn own(sysroot: &Sysroot) -> Option<String> {
+    let text = sysroot.read("/proc/self/cgroup").known()?;
+    let path = text.lines().find_map(|line| line.strip_prefix("0::"))?;
+    Some(format!("/sys/fs/cgroup{}", path.trim_end_matches('/')))
+}
+
+/// Moves this process into a group.
+pub(crate) fn enter(sysroot: &Sysroot, group: &str) -> io::Result<()> {
+    let file = sysroot.path(group).join("cgroup.procs");
+    fs::write(&file, std::process::id().to_string())
+        .map_err(|error| io::Error::other(format!("{}: {error}", file.display())))
+}
+
 /// A group that still holds processes is not removed: the kernel says so.
 fn remove(site: &Site, ours: &Path) -> io::Result<()> {
     if !site.sysroot.is_live() {
@@ -97,4 +111,25 @@ fn remove(site: &Site, ours: &Path) -> io::Result<()> {
         }
     }
     fs::remove_dir(ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_group_is_the_line_of_the_one_hierarchy() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("proc/self")).unwrap();
+        let own_of = |text: &str| {
+            fs::write(dir.path().join("proc/self/cgroup"), text).unwrap();
+            own(&Sysroot::new(dir.path()))
+        };
+        assert_eq!(
+            own_of("1:cpuset:/x\n0::/user.slice/a.scope\n").as_deref(),
+            Some("/sys/fs/cgroup/user.slice/a.scope")
+        );
+        assert_eq!(own_of("0::/\n").as_deref(), Some("/sys/fs/cgroup"));
+        assert_eq!(own_of("1:cpuset:/x\n"), None);
+    }
 }

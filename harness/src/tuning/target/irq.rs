@@ -72,6 +72,12 @@ impl IrqTarget {
         if !self.vectors.starts_with("/sys/devices/") || self.vectors.split('/').any(|part| part == "..") {
             return Value::Unreadable(format!("{} is no folder of a device's vectors", self.vectors));
         }
+        // As a rule the number is still the one it was; the table of a large host is long.
+        let actions = site.sysroot.read(format!("/sys/kernel/irq/{}/actions", self.irq)).known();
+        let still = actions.is_some_and(|actions| actions.split(',').any(|action| action == self.action));
+        if still && site.sysroot.exists(format!("{}/{}", self.vectors, self.irq)) {
+            return Value::Known(self.irq);
+        }
         let listed = site.sysroot.list(&self.vectors);
         listed.and_then(|names| {
             Interrupts::read(&site.sysroot).and_then(|table| {
@@ -95,4 +101,51 @@ impl IrqTarget {
 /// The file of a vector's CPUs.
 fn path(irq: u32) -> String {
     format!("/proc/irq/{irq}/smp_affinity_list")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use host::Sysroot;
+
+    use super::*;
+
+    #[test]
+    fn a_vector_is_found_again_under_another_number() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let vectors = "sys/devices/pci0000:00/0000:01:00.0/msi_irqs";
+        file(&format!("{vectors}/41"), "msix\n");
+        file("proc/irq/41/smp_affinity_list", "2\n");
+        file("sys/kernel/irq/41/actions", "mlx5_comp0@pci:0000:01:00.0\n");
+        let site = Site::new(Sysroot::new(dir.path()));
+        let target = IrqTarget {
+            vectors: format!("/{vectors}"),
+            action: "mlx5_comp0@pci:0000:01:00.0".into(),
+            irq: 41,
+        };
+        let mut held = Held::new();
+        assert_eq!(target.read(&site, &held), Value::Known("2".into()));
+        // The driver is reloaded: another device has the number now.
+        fs::remove_file(dir.path().join(vectors).join("41")).unwrap();
+        file("sys/kernel/irq/41/actions", "nvme0q1\n");
+        file(&format!("{vectors}/77"), "msix\n");
+        file("proc/irq/77/smp_affinity_list", "5\n");
+        file(
+            "proc/interrupts",
+            "  CPU0\n 41: 1 PCI-MSI 0-edge nvme0q1\n 77: 1 PCI-MSI 0-edge mlx5_comp0@pci:0000:01:00.0\n",
+        );
+        assert_eq!(target.read(&site, &held), Value::Known("5".into()));
+        target.write(&site, &mut held, "3").unwrap();
+        assert_eq!(fs::read_to_string(dir.path().join("proc/irq/41/smp_affinity_list")).unwrap(), "2\n");
+        assert_eq!(fs::read_to_string(dir.path().join("proc/irq/77/smp_affinity_list")).unwrap(), "3\n");
+        fs::remove_file(dir.path().join(vectors).join("77")).unwrap();
+        assert_eq!(target.read(&site, &held), Value::Absent, "the device is gone");
+        assert_eq!(target.write(&site, &mut held, "3").unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
 }

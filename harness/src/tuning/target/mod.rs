@@ -1,6 +1,6 @@
 //! What is written to. The journal and recovery know targets alone: how each is found again, read, written and compared.
 
-mod cgroup;
+pub(super) mod cgroup;
 mod file;
 mod held;
 mod irq;

@@ -1,7 +1,12 @@
 //! Whether a daemon runs or is paused. It is stopped by a signal and goes on by another: its service stays active and enabled, and
 //! nothing has to be started again.
 
-use std::{fs, io, os::unix::fs::FileExt as _};
+use std::{
+    fs, io,
+    os::unix::fs::FileExt as _,
+    thread,
+    time::{Duration, Instant},
+};
 
 use host::{Value, process};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, test_kill_process};
@@ -13,6 +18,10 @@ use crate::tuning::{allow, site::Site};
 /// Its two values.
 pub(crate) const RUNNING: &str = "running";
 pub(crate) const PAUSED: &str = "paused";
+
+/// How long a process may take to stop: one that waits for a disk does so first.
+const OBEYS_WITHIN: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// A process, by its number and its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +84,14 @@ impl ProcessTarget {
             return Err(io::Error::new(io::ErrorKind::NotFound, "the process has ended"));
         }
         let signal = if value == PAUSED { Signal::STOP } else { Signal::CONT };
-        Ok(pidfd_send_signal(&process, signal)?)
+        pidfd_send_signal(&process, signal)?;
+        // It stops when it is next scheduled, which is not yet.
+        let until = Instant::now() + OBEYS_WITHIN;
+        while self.read(site, &Held::new()).known().is_some_and(|now| now != value) && Instant::now() < until
+        {
+            thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
     }
 
     /// In a tree a process is paused by the letter of its state; one that goes on sleeps, as daemons do.
@@ -120,13 +136,9 @@ mod tests {
         }
         assert_eq!((target.read(&site, &held), target.probe(&site)), (Value::Known(RUNNING.into()), Ok(())));
         target.write(&site, &mut held, PAUSED).unwrap();
-        while target.read(&site, &held) != Value::Known(PAUSED.into()) {
-            std::thread::yield_now();
-        }
+        assert_eq!(target.read(&site, &held), Value::Known(PAUSED.into()));
         target.write(&site, &mut held, RUNNING).unwrap();
-        while target.read(&site, &held) != Value::Known(RUNNING.into()) {
-            std::thread::yield_now();
-        }
+        assert_eq!(target.read(&site, &held), Value::Known(RUNNING.into()));
         let later = ProcessTarget { started_ticks: target.started_ticks + 1, ..target };
         assert_eq!(later.read(&site, &held), Value::Absent, "another process of that number is none");
         assert_eq!(later.write(&site, &mut held, PAUSED).unwrap_err().kind(), io::ErrorKind::NotFound);
