@@ -33,7 +33,7 @@ impl Way {
             Way::UpdateGrub if before.is_empty() => drop_in(word),
             Way::UpdateGrub => edit_defaults(sysroot, before, word, "update-grub"),
             Way::GrubDefaults { regenerate } => edit_defaults(sysroot, before, word, regenerate),
-            Way::Unknown(why) => both(&|out, into| by_hand(why, out, into)),
+            Way::Unknown(_) => both(&by_hand),
         }
     }
 }
@@ -124,17 +124,16 @@ fn holder(sysroot: &Sysroot, word: &str) -> Option<String> {
     files.chain(["/etc/default/grub".into()]).find(|file| sysroot.read(file).known().is_some_and(holds))
 }
 
-fn by_hand(why: &str, out: &[String], into: &[String]) -> Vec<String> {
+fn by_hand(out: &[String], into: &[String]) -> Vec<String> {
     let (out, into) = (out.join(" "), into.join(" "));
     let change = match (out.as_str(), into.as_str()) {
         ("", into) => format!("add `{into}`"),
         (out, "") => format!("take `{out}` away"),
         (out, into) => format!("replace `{out}` by `{into}`"),
     };
-    vec![
-        format!("# {why}: {change} on the kernel's command line"),
-        "# then write the boot entry anew, as this boot loader wants it".into(),
-    ]
+    vec![format!(
+        "# {change} on the kernel's command line, and write the boot entry anew as this boot loader wants it"
+    )]
 }
 
 /// The file of its own that a word's line lies in.

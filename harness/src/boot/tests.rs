@@ -169,7 +169,7 @@ fn a_loader_that_is_not_known_and_a_container_are_told_in_words() {
     assert!(known.by.starts_with("Weird 1: its boot loader is not one we know"), "{}", known.by);
     assert!(known.commands.iter().all(|line| line.starts_with('#')), "{:?}", known.commands);
     let (_dir, host) = tree(UBUNTU, "ro", &[("/etc/default/grub", ""), ("/.dockerenv", "")]);
-    assert!(commands(&host, "isolcpus", "2").0[0].contains("this is a container"));
+    assert!(plan(&host, "isolcpus", "2", None).unwrap().by.contains("this is a container"));
 }
 
 #[test]
