@@ -63,7 +63,7 @@ fn state(sysroot: &Sysroot, folder: &str) -> IdleState {
 }
 
 /// Where the limit of a CPU's wake-up latency lies.
-pub fn resume_latency_path(cpu: u32) -> String {
+fn resume_latency_path(cpu: u32) -> String {
     format!("{CPUS}/cpu{cpu}/power/pm_qos_resume_latency_us")
 }
 

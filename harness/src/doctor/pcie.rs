@@ -186,7 +186,10 @@ fn payload(view: &View, device: &Device, own: &Function, control: &Value<DeviceC
 
 fn ordering(device: &Device, own: &Function, control: &Value<DeviceControl>) -> Finding {
     let enabled = control.as_ref().map(|control| control.relaxed_ordering());
-    let words = enabled.as_ref().map(|on| if *on { "RlxdOrd+" } else { "RlxdOrd-" });
+    let words = control.as_ref().map(|control| {
+        let sign = |on| if on { '+' } else { '-' };
+        format!("RlxdOrd{} ExtTag{}", sign(control.relaxed_ordering()), sign(control.extended_tag()))
+    });
     let draft = ORDERING.about(&device.name).read(register(own), &words);
     match enabled {
         Value::Known(true) => draft.fine("enabled; the harness sets it per region, and says so in the record"),

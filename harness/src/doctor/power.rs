@@ -7,6 +7,7 @@ use super::{
     by_cpu::ByCpu,
     check::{Check, HOST},
     view::View,
+    words,
 };
 
 const GOVERNOR: Check = Check {
@@ -48,8 +49,25 @@ fn governor(view: &View) -> Finding {
     let first = cpus.first().copied().unwrap_or_default();
     let draft = draft.read(cpufreq::path(first, "scaling_driver"), &cpufreq::driver(view.sysroot, first));
     let slow = governors.other_than("performance");
-    if slow.is_empty() {
-        return draft.fine("performance on every CPU");
+    let capped = capped(view, &cpus);
+    let draft = match capped.first() {
+        None => draft,
+        Some((cpu, allowed, highest)) => draft
+            .seen(cpufreq::path(*cpu, "scaling_max_freq"), allowed)
+            .seen(cpufreq::path(*cpu, "cpuinfo_max_freq"), highest),
+    };
+    match (slow.as_slice(), capped.as_slice()) {
+        ([], []) => return draft.fine("performance on every CPU"),
+        ([], [(cpu, allowed, highest), ..]) => {
+            let ids: Vec<u32> = capped.iter().map(|(cpu, ..)| *cpu).collect();
+            return draft
+                .remedy(format!("cpupower -c {} frequency-set -u {highest}kHz", cpulist::format(&ids)))
+                .warning(format!(
+                    "performance, but {} may not run at its highest frequency: CPU {cpu} at {allowed} of {highest} kHz",
+                    words::cpus(&ids)
+                ));
+        }
+        _ => {}
     }
     let offered = cpufreq::available_governors(view.sysroot, first);
     if matches!(&offered, Value::Known(governors) if !governors.iter().any(|name| name == "performance")) {
@@ -61,6 +79,16 @@ fn governor(view: &View) -> Finding {
             cpulist::format(&slow)
         ))
         .warning(format!("{found}: a core that polls may run below its frequency, and the first messages do"))
+}
+
+/// CPUs that policy keeps below their highest frequency, with both in kHz.
+fn capped(view: &View, cpus: &[u32]) -> Vec<(u32, u64, u64)> {
+    let limits = cpus.iter().filter_map(|cpu| {
+        let allowed = cpufreq::max_khz(view.sysroot, *cpu).known()?;
+        let highest = cpufreq::hardware_max_khz(view.sysroot, *cpu).known()?;
+        Some((*cpu, allowed, highest))
+    });
+    limits.filter(|(_, allowed, highest)| allowed < highest).collect()
 }
 
 fn epp(view: &View) -> Finding {
@@ -81,6 +109,10 @@ fn epp(view: &View) -> Finding {
     };
     if slow.is_empty() {
         return draft.fine("performance on every CPU");
+    }
+    let offered = cpufreq::available_epps(view.sysroot, slow[0]);
+    if matches!(&offered, Value::Known(words) if !words.iter().any(|word| word == "performance")) {
+        return draft.note(format!("{found}; the driver has no preference performance"));
     }
     let governed = ByCpu::ask(&slow, |cpu| cpufreq::governor(view.sysroot, cpu));
     if governed.other_than("performance").is_empty() {
@@ -135,6 +167,18 @@ mod tests {
         );
         assert!(finding.remedy.ends_with("cpupower -c 5 frequency-set -g performance"), "{}", finding.remedy);
         assert_eq!(Planted::on("two-socket-mlx5").says("governor", "host").0, Fine);
+    }
+
+    #[test]
+    fn a_cap_below_the_highest_frequency_is_found_under_the_governor_performance() {
+        let folder = "/sys/devices/system/cpu/cpu6/cpufreq";
+        let capped = Planted::on("two-socket-mlx5")
+            .with(&format!("{folder}/scaling_max_freq"), "2000000\n")
+            .with(&format!("{folder}/cpuinfo_max_freq"), "3800000\n")
+            .finding("governor", "host");
+        assert_eq!(capped.severity, Warning);
+        assert!(capped.summary.ends_with("CPU 6 at 2000000 of 3800000 kHz"), "{}", capped.summary);
+        assert_eq!(capped.remedy, "cpupower -c 6 frequency-set -u 3800000kHz");
     }
 
     #[test]
