@@ -362,4 +362,28 @@ mod tests {
         assert!(refused.contains("tunes this host now"), "{refused}");
         drop((first, script));
     }
+
+    #[test]
+    fn what_stood_as_asked_is_to_stay_so_too() {
+        let mut bench = Bench::new(2);
+        bench.prepare("1000", "6000").unwrap();
+        bench.processes.make_ready(TUNED).unwrap();
+        let state = |stood: &[SideKnob]| settled(Side::Requester, stood, &[])[0].state;
+        assert_eq!(state(&bench.processes.verify()), KnobState::Unchanged);
+        bench.someone_writes(0, "7777");
+        assert_eq!(state(&bench.processes.verify()), KnobState::Drifted);
+        bench.processes.turn_back();
+        assert_eq!([bench.backlog(0), bench.backlog(1)], ["7777", "1000"]);
+        let failure = bench.processes.make_ready(PLAIN).unwrap_err();
+        assert!(failure.cause.contains("was `1000` and is `7777`"), "{}", failure.cause);
+    }
+
+    #[test]
+    fn to_stay_and_to_become_otherwise_is_a_contradiction_as_well() {
+        let mut bench = Bench::new(1);
+        for (requester, responder) in [("1000", "5000"), ("5000", "1000")] {
+            let refused = bench.prepare(requester, responder).unwrap_err().to_string();
+            assert!(refused.contains("`1000`") && refused.contains("`5000`"), "{refused}");
+        }
+    }
 }

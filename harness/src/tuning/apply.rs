@@ -27,6 +27,8 @@ pub struct Applied {
     journal: Option<Journal>,
     turned: Vec<Turned>,
     others: Vec<KnobRecord>,
+    /// Targets that stood as asked before anything was written.
+    same: Vec<Step>,
     held: Held,
 }
 
@@ -62,6 +64,7 @@ pub fn apply(site: &Site, plan: Plan) -> Result<Applied, TuneError> {
         journal: None,
         turned: Vec::new(),
         others: plan.others,
+        same: plan.same,
         held: Held::new(),
     };
     if plan.steps.is_empty() && recover::peek(site, &netns)?.is_none() {
@@ -109,7 +112,22 @@ impl Applied {
             }
             record
         });
-        turned.chain(self.others.iter().cloned()).collect()
+        turned.chain(self.others.iter().map(|record| self.still_unchanged(record))).collect()
+    }
+
+    /// A target that was not written to, read again: it too is to stay as asked.
+    fn still_unchanged(&self, record: &KnobRecord) -> KnobRecord {
+        let mut record = record.clone();
+        let step = self.same.iter().find(|step| (step.knob, &step.target) == (record.knob, &record.target));
+        let Some(step) = step.filter(|_| record.state == KnobState::Unchanged) else { return record };
+        let target = step.aim.operate();
+        let current = target.read(&self.site, &self.held);
+        if !current.as_ref().known().is_some_and(|now| target.same(now, &step.new)) {
+            record.state = KnobState::Drifted;
+            record.note = current.why_unknown().unwrap_or("someone else has changed it").to_owned();
+        }
+        record.effective = current.known();
+        record
     }
 
     /// Has `start` start a process where it may use the CPUs of an isolated partition, if one was made: a process outside can't be
@@ -154,7 +172,9 @@ impl Applied {
         };
         if target.same(&current, &step.new) {
             // A step before it has brought it about: the governor `performance` brings its own preference.
-            self.others.push(unchanged(&step, current));
+            let step = Step { old: current, note: String::new(), ..step };
+            self.others.push(step.unchanged());
+            self.same.push(step);
             return Ok(());
         }
         if !target.same(&current, &step.old) {
@@ -255,21 +275,6 @@ impl Drop for Applied {
         if !self.turned.is_empty() {
             self.turn_all_back();
         }
-    }
-}
-
-/// A target that stood as asked when its turn came.
-fn unchanged(step: &Step, current: String) -> KnobRecord {
-    KnobRecord {
-        knob: step.knob,
-        item: step.item.clone(),
-        target: step.target.clone(),
-        class: step.class,
-        old: Some(current.clone()),
-        asked: step.new.clone(),
-        effective: Some(current),
-        state: KnobState::Unchanged,
-        note: String::new(),
     }
 }
 

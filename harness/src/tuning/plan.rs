@@ -47,6 +47,9 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// Targets that stay as they are: so already, left out, or planned as text.
     pub others: Vec<KnobRecord>,
+    /// Of these, the ones that are so already: nothing is written to them, and they are to stay so.
+    #[serde(skip)]
+    pub(super) same: Vec<Step>,
     /// Knobs that were asked for and can't be turned; with any, nothing is.
     pub refusals: Vec<Refusal>,
     /// Whether it is only checked: it has no steps, and is never applied.
@@ -59,6 +62,7 @@ pub fn plan(site: &Site, tuning: &Tuning) -> Result<Plan, TuneError> {
         profile: tuning.profile.clone(),
         steps: Vec::new(),
         others: Vec::new(),
+        same: Vec::new(),
         refusals: Vec::new(),
         check_only: tuning.check_only,
     };
@@ -94,9 +98,15 @@ impl Plan {
         self.refusals.extend(other.refusals);
         self.others.extend(other.others);
         self.check_only |= other.check_only;
-        for step in other.steps {
-            match self.steps.iter().find(|earlier| earlier.aim == step.aim) {
-                Some(earlier) if earlier.new == step.new => {}
+        for (step, stands) in other
+            .steps
+            .into_iter()
+            .map(|step| (step, false))
+            .chain(other.same.into_iter().map(|step| (step, true)))
+        {
+            let earlier = self.steps.iter().chain(&self.same).find(|earlier| earlier.aim == step.aim);
+            match earlier {
+                Some(earlier) if step.aim.operate().same(&earlier.new, &step.new) => {}
                 Some(earlier) => {
                     let why = format!(
                         "{} is to be both `{}` and `{}`, and it is there once for both sides",
@@ -104,6 +114,7 @@ impl Plan {
                     );
                     self.refusals.push(Refusal { knob: step.knob, item: step.item.clone(), why });
                 }
+                None if stands => self.same.push(step),
                 None => self.steps.push(step),
             }
         }
@@ -128,11 +139,11 @@ impl Plan {
 
     /// Takes a knob's targets, all or none.
     fn add(&mut self, site: &Site, setting: &KnobSetting, wants: Vec<Want>) {
-        let (mut steps, mut others) = (Vec::new(), Vec::new());
+        let (mut steps, mut same) = (Vec::new(), Vec::new());
         for want in wants {
             match step(site, setting, want) {
                 Ok(Found::Differs(step)) => steps.push(step),
-                Ok(Found::Same(record)) => others.push(record),
+                Ok(Found::Same(step)) => same.push(step),
                 Err(why) => return self.leave_out(setting, why),
             }
         }
@@ -143,7 +154,8 @@ impl Plan {
             }
         }
         self.steps.append(&mut steps);
-        self.others.append(&mut others);
+        self.others.extend(same.iter().map(Step::unchanged));
+        self.same.append(&mut same);
     }
 
     fn leave_out(&mut self, setting: &KnobSetting, why: String) {
@@ -192,9 +204,26 @@ fn check(site: &Site, setting: &KnobSetting, wants: Vec<Want>) -> Vec<KnobRecord
     wants.into_iter().map(look).collect()
 }
 
+impl Step {
+    /// The record of a target that stands as asked.
+    pub(super) fn unchanged(&self) -> KnobRecord {
+        KnobRecord {
+            knob: self.knob,
+            item: self.item.clone(),
+            target: self.target.clone(),
+            class: self.class,
+            old: Some(self.old.clone()),
+            asked: self.new.clone(),
+            effective: Some(self.old.clone()),
+            state: KnobState::Unchanged,
+            note: self.note.clone(),
+        }
+    }
+}
+
 enum Found {
     Differs(Step),
-    Same(KnobRecord),
+    Same(Step),
 }
 
 /// Looks at one target; the reason if it can't be turned.
@@ -210,33 +239,21 @@ fn step(site: &Site, setting: &KnobSetting, want: Want) -> Result<Found, String>
         }
     };
     let KnobSetting { knob, item, optional, .. } = setting.clone();
-    let class = knob.class();
-    if !made && target.same(&old, &want.new) {
-        return Ok(Found::Same(KnobRecord {
-            knob,
-            item,
-            target: target.describe(),
-            class,
-            old: Some(old.clone()),
-            asked: want.new,
-            effective: Some(old),
-            state: KnobState::Unchanged,
-            note: want.note,
-        }));
-    }
-    if !made {
+    let same = !made && target.same(&old, &want.new);
+    if !made && !same {
         target.probe(site)?;
     }
-    Ok(Found::Differs(Step {
+    let step = Step {
         knob,
         item,
         target: target.describe(),
-        class,
+        class: knob.class(),
         old,
         new: want.new,
         needs: "root",
         note: want.note,
         optional,
         aim: want.target,
-    }))
+    };
+    Ok(if same { Found::Same(step) } else { Found::Differs(step) })
 }

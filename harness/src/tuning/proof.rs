@@ -39,7 +39,7 @@ impl Proof {
     pub fn take(site: &Site, tunings: &[&Tuning]) -> Proof {
         let plans = tunings.iter().filter_map(|tuning| plan(site, tuning).ok());
         let mut stood: Vec<(Step, Value<String>)> = Vec::new();
-        for step in plans.flat_map(|plan| plan.steps) {
+        for step in plans.flat_map(|plan| plan.steps.into_iter().chain(plan.same)) {
             if !stood.iter().any(|(known, _)| known.aim == step.aim) {
                 let value = step.aim.operate().read(site, &Held::new());
                 stood.push((step, value));
