@@ -138,6 +138,38 @@ fn a_scenario_ends_in_a_verdict_a_report_and_a_store() {
 }
 
 #[test]
+fn a_run_whose_thread_moved_is_kept_named_and_not_used() {
+    let bench = Bench::new();
+    let output = bench.misbehaving("straying", &["run", "deeper.toml", "--report", "out"]);
+    assert_eq!(code(&output), 4, "five pairs are no verdict: {}", text(&output.stderr));
+    let why = "thread-cpu (requester): pinned to CPU 2, seen on CPU 7";
+    assert!(text(&output.stdout).contains(why), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("invalid: thread-cpu"), "{}", text(&output.stderr));
+    let campaign = bench.campaign();
+    let invalid: Vec<_> = campaign.runs.iter().filter(|run| !run.record.is_valid()).collect();
+    assert_eq!(invalid.len(), 1);
+    assert_eq!(
+        (invalid[0].variant.as_str(), &invalid[0].record.invalid[..]),
+        ("deep", &[why.to_owned()][..])
+    );
+    assert!(!invalid[0].record.points.is_empty(), "its numbers are kept");
+    for run in &campaign.runs {
+        let sides: Vec<Side> = run.record.evidence.iter().map(|evidence| evidence.side).collect();
+        assert_eq!(sides, [Side::Requester, Side::Responder]);
+        assert!(run.record.judgements.iter().any(|judgement| judgement.check == "residency"));
+    }
+    let comparison: Value = serde_json::from_slice(&bench.harness(&["compare", "--json"]).stdout).unwrap();
+    assert_eq!(comparison["unusable"][0]["kind"], "excluded");
+    let gate = comparison["cells"].as_array().unwrap().iter().find(|cell| cell["gated"] == true).unwrap();
+    assert_eq!(gate["pairs"].as_array().unwrap().len(), 5);
+    for file in ["out/report.html", "out/report.md"] {
+        assert!(fs::read_to_string(bench.file(file)).unwrap().contains(why), "{file}");
+    }
+    assert!(text(&bench.harness(&["export", "--format", "csv"]).stdout).contains(",invalid,"));
+    assert!(text(&bench.harness(&["runs", "1"]).stdout).contains("invalid: thread-cpu"));
+}
+
+#[test]
 fn json_is_one_document_and_nothing_else() {
     let bench = Bench::new();
     let output = bench.harness(&["run", "deeper.toml", "--json"]);
