@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use host::{Sysroot, Value, kernel_log, nic, process, recorded};
 
 use super::{
-    SnapshotError, patterns,
+    SnapshotError, gids, patterns,
     patterns::Kind,
-    tree::{Entry, Missed, Tree},
+    tree::{Entry, Tree},
     walk,
 };
 
@@ -60,6 +60,7 @@ pub(super) fn collect(sysroot: &Sysroot, device: Option<&str>) -> Result<Tree, S
     keep_answers(&mut tree, sysroot, &netdevs);
     keep_log(&mut tree, sysroot);
     keep_errnos(&mut tree, sysroot, RECORDED_ERRNO);
+    gids::cut_short(&mut tree);
     Ok(tree)
 }
 
@@ -150,7 +151,7 @@ fn keep_log(tree: &mut Tree, sysroot: &Sysroot) {
             tree.entries.insert(kernel_log::RECORDED.to_owned(), entry);
         }
         Value::Unreadable(_) => {
-            tree.missed.push(Missed { path: kernel_log::RECORDED.into(), errno: NOT_PERMITTED })
+            tree.missed.insert(kernel_log::RECORDED.to_owned(), NOT_PERMITTED);
         }
         Value::Absent | Value::NotApplicable(_) => {}
     }
@@ -166,7 +167,7 @@ fn keep_errnos(tree: &mut Tree, sysroot: &Sysroot, folder: &str) {
         match sysroot.read(&path) {
             Value::Known(errno) => {
                 if let (Ok(errno), Some(path)) = (errno.trim().parse(), path.strip_prefix(RECORDED_ERRNO)) {
-                    tree.missed.push(Missed { path: path.to_owned(), errno });
+                    tree.missed.insert(path.to_owned(), errno);
                 }
             }
             _ => keep_errnos(tree, sysroot, &path),

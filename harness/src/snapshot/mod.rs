@@ -2,6 +2,7 @@
 //! what it had and would not give.
 
 mod collect;
+mod gids;
 mod manifest;
 mod patterns;
 mod redact;
@@ -104,10 +105,10 @@ fn finished(tree: Tree, redactor: Option<&Redactor>) -> (Vec<(String, Entry)>, M
     let missed: Vec<MissedFile> = tree
         .missed
         .iter()
-        .map(|missed| MissedFile {
-            path: path(&missed.path),
-            errno: missed.errno,
-            error: io::Error::from_raw_os_error(missed.errno).to_string(),
+        .map(|(at, errno)| MissedFile {
+            path: path(at),
+            errno: *errno,
+            error: io::Error::from_raw_os_error(*errno).to_string(),
         })
         .collect();
     let mut entries: Vec<(String, Entry)> = tree

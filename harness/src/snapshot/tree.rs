@@ -22,22 +22,13 @@ pub(super) enum Entry {
     },
 }
 
-/// What was not taken, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Missed {
-    /// Its path on the host.
-    pub(super) path: String,
-    /// The error the host gave.
-    pub(super) errno: i32,
-}
-
 /// Entries by path, as on the host: `/sys/...`.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     /// What was taken.
     pub(super) entries: BTreeMap<String, Entry>,
-    /// What the host had and did not give.
-    pub(super) missed: Vec<Missed>,
+    /// What the host had and did not give, with the errno it gave instead.
+    pub(super) missed: BTreeMap<String, i32>,
     /// Bytes of all files.
     pub(super) bytes: u64,
 }

@@ -10,7 +10,7 @@ use host::Sysroot;
 
 use super::{
     patterns::{self, Kind, LARGE, MOST_BYTES},
-    tree::{Entry, Missed, Tree},
+    tree::{Entry, Tree},
 };
 
 /// Links that may be met on the way to one file; the kernel follows 40 (MAXSYMLINKS).
@@ -128,10 +128,8 @@ impl Walk<'_> {
     /// What is not there is no loss.
     fn miss(&mut self, path: &str, error: &io::Error) {
         let absent = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
-        if let (Some(errno), false) = (error.raw_os_error(), absent)
-            && !self.tree.missed.iter().any(|missed| missed.path == path)
-        {
-            self.tree.missed.push(Missed { path: path.to_owned(), errno });
+        if let (Some(errno), false) = (error.raw_os_error(), absent) {
+            self.tree.missed.insert(path.to_owned(), errno);
         }
     }
 }
@@ -194,6 +192,6 @@ mod tests {
     fn a_file_that_is_too_large_is_missed_with_its_reason() {
         let large = "x".repeat(MOST_BYTES as usize + 1);
         let (_dir, tree) = taken(&[("proc/net/tcp", &large)], &[], "/proc/net/tcp");
-        assert_eq!(tree.missed, [Missed { path: "/proc/net/tcp".into(), errno: TOO_LARGE }]);
+        assert_eq!(tree.missed.get("/proc/net/tcp"), Some(&TOO_LARGE));
     }
 }
