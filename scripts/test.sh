@@ -80,6 +80,13 @@ guest() { # NAME GUESTS SECONDS SCRIPT [ARG..]
     scripts/vm -n "$guests" -t "$limit" -o "$artifacts/$name" -- env E2E_BIN_DIR="$E2E_BIN_DIR" E2E_ARTIFACTS=/run/vm bash "$@"
 }
 
+tuning_guest() { # NAME SECONDS FILTER.. -- the knobs of a host, on a NIC with a vector per CPU and with CPU 3 isolated
+    local name=$1 limit=$2
+    shift 2
+    scripts/vm -d nic -d disk -a "isolcpus=3 nohz_full=3" -t "$limit" -o "$artifacts/$name" -- env E2E_BIN_DIR="$E2E_BIN_DIR" \
+        E2E_ARTIFACTS=/run/vm bash scripts/guest/tuning.sh "$target/debug/guest-tests" "$@" --include-ignored --test-threads=1
+}
+
 groups_check() {
     group format cargo fmt --all --check
     group shellcheck check_shell
@@ -98,6 +105,8 @@ groups_guest() {
     group guest-pair guest guest-pair 1 900 scripts/guest/pair.sh "$tests" pair:: --include-ignored --test-threads=1
     group guest-operations guest guest-operations 1 900 scripts/guest/pair.sh "$tests" operations:: --include-ignored --test-threads=1
     group guest-hosts guest guest-hosts 2 400 scripts/guest/two-hosts.sh "$tests" hosts:: --include-ignored --test-threads=1
+    group guest-tuning tuning_guest guest-tuning 900 audit:: tuning::
+    group guest-tuned-runs tuning_guest guest-tuned-runs 1500 tuned_runs::
     group against-perftest guest against-perftest 1 1500 scripts/guest/pair.sh "$against" --out /run/vm --pairs "${AGAINST_PERFTEST_PAIRS:-5}"
 }
 
