@@ -122,6 +122,27 @@ pub(crate) fn send_datagrams(count: usize) {
     }
 }
 
+/// Puts back where the vectors were allowed before irqbalance came, which is no tuning of ours.
+pub(crate) fn put_back(vectors: &[u32], lists: &[String]) {
+    for (irq, list) in vectors.iter().zip(lists) {
+        fs::write(format!("/proc/irq/{irq}/smp_affinity_list"), list).expect("written");
+    }
+}
+
+/// All vectors that irqbalance may move, with where they are allowed.
+pub(crate) fn movable() -> (Vec<u32>, Vec<String>) {
+    let entries = fs::read_dir("/proc/irq").expect("listed").flatten();
+    let irqs: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    let read = |irq: &u32| fs::read_to_string(format!("/proc/irq/{irq}/smp_affinity_list")).ok();
+    // A managed vector, or the timer's, cannot be written to; nobody moves it.
+    let pairs = irqs.into_iter().filter_map(|irq| {
+        let list = read(&irq)?;
+        fs::write(format!("/proc/irq/{irq}/smp_affinity_list"), &list).ok()?;
+        Some((irq, list))
+    });
+    pairs.unzip()
+}
+
 fn listed(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder}: {error}"));
     let mut names: Vec<String> =

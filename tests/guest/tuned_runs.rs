@@ -17,7 +17,7 @@ use e2e::{
 use rustix::process::{Pid, Signal, kill_process};
 use schema::{Campaign, CampaignRun, Knob, KnobState, Outcome, evidence::Level};
 
-use crate::state::{State, affinity, queue_vectors};
+use crate::state::{State, affinity, movable, put_back, queue_vectors};
 
 /// Emulation is slow; a guest's own limit ends what hangs.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -234,11 +234,10 @@ fn what_a_killed_tuner_leaves_is_refused_and_recovered() {
 #[ignore = "needs the tuning guest: run by scripts/test.sh"]
 fn a_vector_that_irqbalance_moves_in_the_middle_of_a_run_makes_it_invalid() {
     let before = State::read();
-    let vectors = queue_vectors();
-    let lists: Vec<String> = vectors.iter().map(|irq| affinity(*irq, "smp_affinity")).collect();
+    let (vectors, lists) = movable();
     let mut daemon = Command::new("irqbalance").args(["--foreground", "-t", "1"]).spawn().expect("it starts");
     let scenario = tuned_scenario(("rxe4", "rxe4"), 1, "irq_affinity = \"list:2\"");
-    let watched = vectors.clone();
+    let watched = queue_vectors();
     let pid = Pid::from_child(&daemon);
     let mover = thread::spawn(move || {
         await_true("no run was tuned", || watched.iter().all(|irq| affinity(*irq, "smp_affinity") == "2"));
@@ -253,9 +252,7 @@ fn a_vector_that_irqbalance_moves_in_the_middle_of_a_run_makes_it_invalid() {
     daemon.kill().expect("SIGKILL");
     daemon.wait().expect("it ends");
     let _ = finish(&mut rdma_harness(&["tune", "recover", "--force"]), LIMIT);
-    for (irq, list) in vectors.iter().zip(&lists) {
-        fs::write(format!("/proc/irq/{irq}/smp_affinity_list"), list).expect("written");
-    }
+    put_back(&vectors, &lists);
     let tuned: Vec<&CampaignRun> = campaign.runs.iter().filter(|run| run.variant == "tuned").collect();
     let moved =
         |run: &CampaignRun| run.record.evidence.iter().any(|side| side.vectors.iter().any(|one| one.moved));

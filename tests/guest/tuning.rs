@@ -11,7 +11,7 @@ use std::{
 use e2e::{finish, rdma_harness};
 use schema::{Knob, KnobRecord, KnobState};
 
-use crate::state::{State, affinity, counts, latency_wish, queue_vectors, send_datagrams};
+use crate::state::{State, affinity, counts, latency_wish, movable, put_back, queue_vectors, send_datagrams};
 
 /// Emulation is slow; a guest's own limit ends what hangs.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -139,27 +139,6 @@ fn settled_irqbalance() -> Started {
         std::mem::replace(&mut last, lists()) == last
     });
     daemon
-}
-
-/// Puts back where the vectors were allowed before irqbalance came, which is no tuning of ours.
-fn put_back(vectors: &[u32], lists: &[String]) {
-    for (irq, list) in vectors.iter().zip(lists) {
-        fs::write(format!("/proc/irq/{irq}/smp_affinity_list"), list).expect("written");
-    }
-}
-
-/// All vectors that irqbalance may move, with where they are allowed.
-fn movable() -> (Vec<u32>, Vec<String>) {
-    let entries = fs::read_dir("/proc/irq").expect("listed").flatten();
-    let irqs: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    let read = |irq: &u32| fs::read_to_string(format!("/proc/irq/{irq}/smp_affinity_list")).ok();
-    // A managed vector, or the timer's, cannot be written to; nobody moves it.
-    let pairs = irqs.into_iter().filter_map(|irq| {
-        let list = read(&irq)?;
-        fs::write(format!("/proc/irq/{irq}/smp_affinity_list"), &list).ok()?;
-        Some((irq, list))
-    });
-    pairs.unzip()
 }
 
 /// Turns every queue to CPU 2 while a command has irqbalance place everything anew; what came of it.
