@@ -11,6 +11,8 @@ const STATUS_HAS_CAPABILITIES: u16 = 0x10;
 const CAPABILITY_LIST: usize = 0x34;
 const CAPABILITY_ID_EXPRESS: u8 = 0x10;
 const EXPRESS_DEVICE_CONTROL: usize = 0x08;
+/// Capabilities lie behind the header (PCI_STD_HEADER_SIZEOF).
+const HEADER_BYTES: usize = 0x40;
 /// More capabilities than fit between the header and byte 256 mean a loop.
 const MOST_CAPABILITIES: usize = 48;
 
@@ -163,6 +165,9 @@ fn parse_device_control(config: &[u8]) -> Result<DeviceControl, String> {
         if at == 0 {
             return Err("no PCI Express capability".into());
         }
+        if at < HEADER_BYTES {
+            return Err(format!("its list of capabilities leads to {at:#x}, into the header"));
+        }
         if byte(at).ok_or_else(short)? == CAPABILITY_ID_EXPRESS {
             let offset = at + EXPRESS_DEVICE_CONTROL;
             return Ok(DeviceControl { offset, bits: word(offset).ok_or_else(short)? });
@@ -227,6 +232,10 @@ mod tests {
         let mut looped = config(0);
         looped[0x9d] = 0x9c;
         assert!(fault(&looped).contains("loop"));
+        // What stands in the header is no capability, whatever its bytes: found by the fuzzer.
+        let mut inside = config(0);
+        (inside[CAPABILITY_LIST], inside[0x10]) = (0x10, CAPABILITY_ID_EXPRESS);
+        assert!(fault(&inside).contains("into the header"));
     }
 
     #[test]
