@@ -9,6 +9,8 @@
 mod aspect;
 mod dcb;
 pub mod ethtool;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod statistics;
 
 pub use aspect::{Aspect, Fields};

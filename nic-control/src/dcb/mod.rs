@@ -44,6 +44,17 @@ pub fn set_pfc(netdev: &str, priorities: &[u8]) -> io::Result<()> {
     message::parse_set(&socket::exchange(&message::set_pfc(netdev, &asked))?)
 }
 
+/// All that one answer could say, for the fuzzer.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn parse_reply(bytes: &[u8]) -> io::Result<Option<Dcb>> {
+    let Some(payload) = message::payload(bytes)? else { return Ok(None) };
+    let mut dcb = message::parse_ieee(payload)?;
+    dcb.dcbx = message::parse_dcbx(payload)?;
+    // An answer to a question need not be one to a change.
+    let _ = message::parse_set(payload);
+    Ok(Some(dcb))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
