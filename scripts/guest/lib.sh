@@ -37,8 +37,8 @@ rxe_pair() { # [NETDEV_MTU [FIRST [NETWORK]]]
 }
 
 # rxe2 and rxe3, whose pair loses frames that rxe2 sends.
-rxe_lossy_pair() { # LOSS [NETDEV_MTU]
-    rxe_pair "${2:-4200}" 2 10.1.0
+rxe_lossy_pair() { # LOSS NETDEV_MTU
+    rxe_pair "$2" 2 10.1.0
     tc qdisc add dev veth2 root netem loss "$1"
 }
 
