@@ -154,7 +154,8 @@ fn connect_and_measure(
 /// Asks for the responder's side of the record.
 fn collect(talk: &mut Talk, record: &mut RunRecord) -> Result<(), Fault> {
     talk.send(&Message::Finish, Stage::Drain)?;
-    match talk.receive("the responder's report", ANSWER_TIMEOUT, Stage::Drain)? {
+    // It reads its host and watches its core once more first, as it did at the start.
+    match talk.receive("report of the responder's side", SETUP_TIMEOUT, Stage::Drain)? {
         Message::Report(side) => record.responder = Some(*side),
         other => return Err(talk.out_of_turn(&other, Stage::Drain)),
     }
