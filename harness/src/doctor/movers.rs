@@ -11,7 +11,7 @@ use super::{
 const IRQBALANCE: Check = Check {
     name: "irqbalance",
     expected: "not running, or stopped, while interrupts are pinned; running again afterwards, and never disabled",
-    authority: "irqbalance's source (it rebalances every 10 s); a written affinity does not outlast it",
+    authority: "irqbalance's source (it looks every 10 s); measured: it replaces what was written once loads shift or it is told to",
     matters: &[Matters::EventMode, Matters::TcpOnly],
 };
 
@@ -40,7 +40,7 @@ fn movers(view: &View) -> Finding {
                  by hand: systemctl stop irqbalance, and systemctl start irqbalance afterwards",
             )
             .warning(format!(
-                "irqbalance (pid {}) runs and moves interrupts every 10 s: what is pinned does not stay",
+                "irqbalance (pid {}) runs and may move interrupts every 10 s: what is pinned may not stay",
                 process.pid
             )),
         (None, []) => draft.seen("/proc/*/comm", "no irqbalance").fine("nothing moves interrupts"),

@@ -296,6 +296,12 @@ mod tests {
         );
         bench.processes.turn_back();
         assert_eq!(bench.backlog(0), before);
+
+        bench.prepare(&before, &before).unwrap();
+        bench.processes.make_ready(TUNED).unwrap();
+        let settled = settled(Side::Requester, &bench.processes.verify(), &[]);
+        let [record] = settled.as_slice() else { panic!("what stands already is told twice: {settled:?}") };
+        assert_eq!(record.state, KnobState::Unchanged);
     }
 
     #[test]

@@ -96,7 +96,11 @@ impl Plan {
     pub fn join(&mut self, other: Plan) {
         self.profile = self.profile.take().or(other.profile);
         self.refusals.extend(other.refusals);
-        self.others.extend(other.others);
+        for record in other.others {
+            if !self.others.contains(&record) {
+                self.others.push(record);
+            }
+        }
         self.check_only |= other.check_only;
         for (step, stands) in other
             .steps
