@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -238,29 +238,57 @@ fn what_a_killed_tuner_leaves_is_refused_and_recovered() {
     before.assert_is_back();
 }
 
+/// An irqbalance that ends, and vectors that go back to where they were, however the test ends: the next test's guest must not
+/// still be moving.
+struct Mover {
+    daemon: Option<Child>,
+    vectors: (Vec<u32>, Vec<String>),
+}
+
+impl Mover {
+    fn new() -> Self {
+        Mover { daemon: None, vectors: movable() }
+    }
+
+    /// It places every vector anew as soon as it has read the machine.
+    fn start(&mut self) {
+        let daemon = Command::new("irqbalance").args(["--foreground", "-t", "1"]).spawn();
+        self.daemon = Some(daemon.expect("it starts"));
+    }
+}
+
+impl Drop for Mover {
+    fn drop(&mut self) {
+        if let Some(daemon) = &mut self.daemon {
+            // One that has ended by itself is as good.
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+        let _ = finish(&mut rdma_harness(&["tune", "recover", "--force"]), LIMIT);
+        put_back(&self.vectors.0, &self.vectors.1);
+    }
+}
+
 #[test]
 #[ignore = "needs the tuning guest: run by scripts/test.sh"]
 fn a_vector_that_irqbalance_moves_in_the_middle_of_a_run_makes_it_invalid() {
     let before = State::read();
-    let (vectors, lists) = movable();
-    let mut daemon = Command::new("irqbalance").args(["--foreground", "-t", "1"]).spawn().expect("it starts");
+    let mut mover = Mover::new();
     let scenario = tuned_scenario(("rxe4", "rxe4"), 1, "irq_affinity = \"list:2\"");
     let watched = queue_vectors();
-    let pid = Pid::from_child(&daemon);
-    let mover = thread::spawn(move || {
+    // It starts once the run is tuned: one that already runs may take a vector away before the last of them is set.
+    let started = thread::spawn(move || {
         await_true("no run was tuned", || watched.iter().all(|irq| affinity(*irq, "smp_affinity") == "2"));
         thread::sleep(Duration::from_secs(2));
-        kill_process(pid, Signal::HUP).expect("irqbalance runs");
+        mover.start();
+        mover
     });
     let ran = finish(&mut scenario.harness(&["run", "depth.toml"]), CAMPAIGN);
-    mover.join().expect("a run was tuned");
+    let mover = started.join().unwrap_or_else(|_| panic!("no run was tuned: {ran:?}"));
     finish(&mut scenario.harness(&["export", "--format", "json", "--out", "campaign.json"]), LIMIT).expect(0);
     let campaign: Campaign =
         serde_json::from_slice(&fs::read(scenario.path("campaign.json")).unwrap()).unwrap();
-    daemon.kill().expect("SIGKILL");
-    daemon.wait().expect("it ends");
-    let _ = finish(&mut rdma_harness(&["tune", "recover", "--force"]), LIMIT);
-    put_back(&vectors, &lists);
+    drop(mover);
     let tuned: Vec<&CampaignRun> = campaign.runs.iter().filter(|run| run.variant == "tuned").collect();
     let moved =
         |run: &CampaignRun| run.record.evidence.iter().any(|side| side.vectors.iter().any(|one| one.moved));
