@@ -14,7 +14,8 @@ use rand_distr::{Distribution, StandardNormal};
 use schema::{
     BitsPerSec, Bytes, Campaign, CampaignRun, CampaignState, Design, EncodedHistogram, Fabric, Gate,
     Grouping, HostFacts, LatencyKind, LatencySummary, Nanos, Op, Outcome, Point, Purpose, Role, RunRecord,
-    RunSpec, SCHEMA_VERSION, Side, SideRecord, SidesTuning, Stage, Test, Transport, Variant, Workload,
+    RunSpec, SCHEMA_VERSION, Side, SideRecord, SidesTuning, Stage, StopRule, Test, Transport, Variant,
+    Workload,
     histogram::new_latency_histogram,
     record::{
         ClockRecord, Counts, DataCheck, DeviceRecord, Granted, Interval, NicTime, NoiseFloor, PaceReport,
@@ -82,6 +83,8 @@ impl Sample {
             scenario_toml: "question = \"Does a deeper send queue raise bandwidth?\"\n".into(),
             started_at_unix_ms: STARTED_AT_UNIX_MS,
             state: CampaignState::Finished,
+            stopped: None,
+            factors: Vec::new(),
             runs: self.runs(&specs),
             workloads: vec![Workload { name: "write".into(), specs }],
             variants,
@@ -90,6 +93,7 @@ impl Sample {
                 seed: self.seed,
                 cooldown_ns: Nanos(0),
                 grouping: Grouping::PerRun,
+                stop: StopRule::AllBlocks,
             },
             gates: self.gates.clone(),
         }
@@ -101,6 +105,7 @@ impl Sample {
             role,
             settings: BTreeMap::from([("tx_depth".into(), self.spec(name).tx_depth.to_string())]),
             tuning: SidesTuning::default(),
+            factors_on: Vec::new(),
         };
         let candidates = self.candidates.iter().map(|(name, _)| variant(name, Role::Candidate));
         std::iter::once(variant("base", Role::Baseline)).chain(candidates).collect()

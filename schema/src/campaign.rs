@@ -49,6 +49,49 @@ pub enum Grouping {
     PerBlock,
 }
 
+/// When a campaign has enough blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum StopRule {
+    /// When all planned blocks are made.
+    #[default]
+    AllBlocks,
+    /// When every gate is decided, or the budget is spent. The gates are looked at after `first_look` blocks, and again after
+    /// every `look_every` further ones; the last look is after [`Design::blocks`] blocks, which are the most that are made.
+    WhenDecided {
+        /// Blocks before the first look.
+        first_look: u32,
+        /// Blocks between two looks.
+        look_every: u32,
+        /// No block is begun that would probably end later than this after the start; null without a limit.
+        max_time_ns: Option<Nanos>,
+    },
+}
+
+/// Why a campaign that may stop early has no more runs to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stopped {
+    /// Every gate was decided at a look.
+    Decided,
+    /// All planned blocks were made.
+    BlocksSpent,
+    /// Its time was spent: what there is is looked at for the last time.
+    TimeSpent,
+}
+
+/// Something that is either off or on in a factorial campaign: the variants are the combinations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Factor {
+    /// Its name in the scenario.
+    pub name: String,
+    /// What it sets where it is on, as written in the scenario.
+    pub settings: BTreeMap<String, String>,
+    /// What it turns on the hosts where it is on.
+    #[serde(default)]
+    pub tuning: SidesTuning,
+}
+
 /// One way to run the workloads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Variant {
@@ -61,6 +104,9 @@ pub struct Variant {
     /// What it turns on the hosts.
     #[serde(default)]
     pub tuning: SidesTuning,
+    /// Names of the [`Campaign::factors`] that are on in it; empty for the baseline, and where there are no factors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub factors_on: Vec<String>,
 }
 
 /// One thing that is measured under every variant.
@@ -75,7 +121,8 @@ pub struct Workload {
 /// How the runs are laid out in time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Design {
-    /// Blocks; each holds every variant once, and a second baseline as the control.
+    /// Blocks, or the most that are made where the rule may stop earlier; each holds every variant once, and a second baseline
+    /// as the control.
     pub blocks: u32,
     /// Seed of the order within the blocks.
     pub seed: u64,
@@ -84,6 +131,9 @@ pub struct Design {
     /// What the runs of a block share.
     #[serde(default)]
     pub grouping: Grouping,
+    /// When there are enough blocks.
+    #[serde(default)]
+    pub stop: StopRule,
 }
 
 /// One run of a campaign.
@@ -120,6 +170,12 @@ pub struct Campaign {
     pub started_at_unix_ms: u64,
     /// How far it has come.
     pub state: CampaignState,
+    /// Why it has no more runs to make; null while it has, and for a campaign that makes all its blocks.
+    #[serde(default)]
+    pub stopped: Option<Stopped>,
+    /// What is on or off in the variants of a factorial campaign; empty in any other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub factors: Vec<Factor>,
     /// Baseline first.
     pub variants: Vec<Variant>,
     /// In scenario order.

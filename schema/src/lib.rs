@@ -19,7 +19,8 @@ pub mod tuning;
 pub mod units;
 
 pub use campaign::{
-    Campaign, CampaignRun, CampaignState, Design, Grouping, Purpose, Role, Variant, Workload,
+    Campaign, CampaignRun, CampaignState, Design, Factor, Grouping, Purpose, Role, StopRule, Stopped,
+    Variant, Workload,
 };
 pub use evidence::{CounterDelta, FrequencyEvidence, HostEvidence, Judgement, Level, Unit, VectorEvidence};
 pub use finding::{Audit, Diagnosis, Finding, Matters, Reading, Severity, Step};

@@ -7,7 +7,7 @@ mod order;
 mod resolve;
 mod show;
 
-use schema::{Bytes, Design, Gate, Grouping, Purpose, Role, RunSpec, Test, Variant, Workload};
+use schema::{Bytes, Design, Gate, Grouping, Purpose, Role, RunSpec, StopRule, Test, Variant, Workload};
 
 use crate::scenario::{Hosts, Scenario, ScenarioError};
 
@@ -62,6 +62,7 @@ pub fn plan(scenario: &Scenario, drawn_seed: u64) -> Result<Plan, ScenarioError>
         seed,
         cooldown_ns: scenario.design.cooldown_ns,
         grouping: if slow { Grouping::PerBlock } else { Grouping::PerRun },
+        stop: StopRule::AllBlocks,
     };
     let runs = order::order(&resolved.workloads, &resolved.variants, &design, scenario.design.order);
     Ok(Plan {

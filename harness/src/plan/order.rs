@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
     use proptest::prelude::*;
-    use schema::{Nanos, SidesTuning};
+    use schema::{Nanos, SidesTuning, StopRule};
 
     fn variants(candidates: usize) -> Vec<Variant> {
         (0..=candidates)
@@ -98,6 +98,7 @@ mod tests {
                 role: if n == 0 { Role::Baseline } else { Role::Candidate },
                 settings: BTreeMap::new(),
                 tuning: SidesTuning::default(),
+                factors_on: Vec::new(),
             })
             .collect()
     }
@@ -115,7 +116,7 @@ mod tests {
     ) -> Vec<PlannedRun> {
         let workloads: Vec<Workload> =
             (0..workloads).map(|n| Workload { name: format!("w{n}"), specs: BTreeMap::new() }).collect();
-        let design = Design { blocks, seed, cooldown_ns: Nanos(0), grouping };
+        let design = Design { blocks, seed, cooldown_ns: Nanos(0), grouping, stop: StopRule::AllBlocks };
         order(&workloads, &variants(candidates), &design, Order::Randomized)
     }
 

@@ -45,6 +45,7 @@ fn resolve_variants(scenario: &Scenario) -> Vec<Variant> {
             role: if variant.is_baseline() { Role::Baseline } else { Role::Candidate },
             settings: variant.sets.iter().map(|set| (set.key.clone(), set.value.value.to_string())).collect(),
             tuning: variant.tune.clone(),
+            factors_on: Vec::new(),
         })
         .collect();
     variants.sort_by_key(|variant| variant.role != Role::Baseline);

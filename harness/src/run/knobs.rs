@@ -236,6 +236,7 @@ mod tests {
                 role,
                 settings: BTreeMap::new(),
                 tuning,
+                factors_on: Vec::new(),
             };
             let both = SidesTuning { requester: tuning(requester), responder: tuning(responder) };
             let variants = [

@@ -166,12 +166,14 @@ mod tests {
                 role: Role::Baseline,
                 settings: BTreeMap::new(),
                 tuning: SidesTuning::default(),
+                factors_on: Vec::new(),
             },
             Variant {
                 name: "tuned".into(),
                 role: Role::Candidate,
                 settings: BTreeMap::new(),
                 tuning: SidesTuning { requester: tuning.clone(), responder: tuning },
+                factors_on: Vec::new(),
             },
         ];
         let spec = |cpus: &[u32]| {

@@ -1,7 +1,9 @@
 //! Campaigns in the store: begun, filled run by run, found again, and read back whole.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use schema::{Campaign, CampaignRun, CampaignState, Design, Nanos, Purpose, RunRecord, SCHEMA_VERSION};
+use schema::{
+    Campaign, CampaignRun, CampaignState, Design, Nanos, Purpose, RunRecord, SCHEMA_VERSION, StopRule,
+};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
@@ -237,6 +239,8 @@ fn load(connection: &Connection, id: i64) -> Result<Option<Campaign>, RowError> 
         schema_version: row.get(0)?,
         id,
         state: head.state(),
+        stopped: None,
+        factors: Vec::new(),
         scenario: head.scenario,
         question: head.question,
         scenario_toml: text(1)?,
@@ -248,6 +252,7 @@ fn load(connection: &Connection, id: i64) -> Result<Option<Campaign>, RowError> 
             seed,
             cooldown_ns: Nanos(row.get::<_, i64>(4)? as u64),
             grouping: serde_json::from_value(text(8)?.into())?,
+            stop: StopRule::AllBlocks,
         },
         gates: read_json(&text(7)?)?,
         runs: load_runs(connection, id)?,

@@ -1,0 +1,139 @@
+//! One cell: what is asked, what came out, and the pairs behind it.
+
+use schema::{Bytes, Metric, Test};
+use serde::{Deserialize, Serialize};
+
+use super::Verdict;
+
+/// One question: this metric, of this workload and size, under this candidate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Name of the workload.
+    pub workload: String,
+    /// What the workload measures.
+    pub test: Test,
+    /// Message size.
+    pub msg_bytes: Bytes,
+    /// Name of the candidate: a variant, a factor, or two factors joined by ` x `.
+    pub candidate: String,
+    /// What the candidate is.
+    #[serde(default)]
+    pub asks: Asks,
+    /// Factors and interactions that this design cannot tell from this one; empty where it can.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// What is compared.
+    pub metric: Metric,
+    /// Whether the verdict of the campaign rests on it.
+    pub gated: bool,
+    /// Changes below this share do not matter.
+    pub margin: f64,
+    /// What it says.
+    pub verdict: Verdict,
+    /// Candidate against baseline; null without two pairs.
+    pub effect: Option<Effect>,
+    /// Second baseline run against the first; null without two pairs.
+    pub control: Option<Effect>,
+    /// The baseline's runs in the usable pairs.
+    pub baseline: Option<Spread>,
+    /// The candidate's runs in the usable pairs.
+    pub candidate_runs: Option<Spread>,
+    /// Usable pairs, in block order.
+    pub pairs: Vec<Pair>,
+    /// Blocks without a usable pair, in block order.
+    pub dropped: Vec<DroppedPair>,
+    /// What casts doubt on the pairs without deciding the verdict.
+    pub flags: Vec<Flag>,
+}
+
+/// A difference between two sides, from pairs of runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// Pairs.
+    pub pairs: u32,
+    /// exp(mean of ln(candidate/baseline)) - 1.
+    pub change: f64,
+    /// Lower end of the 95 % interval of `change` (1 - alpha), Student t.
+    pub low: f64,
+    /// Upper end of it.
+    pub high: f64,
+    /// Lower end of the 90 % interval (1 - 2 alpha), by which equivalence is judged.
+    pub equivalence_low: f64,
+    /// Upper end of it.
+    pub equivalence_high: f64,
+    /// Standard deviation of ln(candidate/baseline).
+    pub sd_ln: f64,
+    /// Two-sided sign-flip p, of this question alone.
+    pub p: f64,
+    /// The same, corrected for the number of questions asked: Holm over gates and over their controls, else
+    /// Benjamini-Hochberg.
+    pub p_adjusted: f64,
+    /// Share of the pairs in which the candidate is the better one; a tie counts half.
+    pub better_share: f64,
+}
+
+/// Smallest, median and largest of some runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Runs.
+    pub runs: u32,
+    /// Smallest.
+    pub min: f64,
+    /// Median.
+    pub median: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+/// A baseline and a candidate run of the same block.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    /// Block, from 0.
+    pub block: u32,
+    /// The baseline's number.
+    pub baseline: f64,
+    /// The candidate's number.
+    pub candidate: f64,
+    /// ln(candidate/baseline).
+    pub ln_ratio: f64,
+}
+
+/// A block whose pair could not be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppedPair {
+    /// Block, from 0.
+    pub block: u32,
+    /// Which run is missing, and why.
+    pub reason: String,
+}
+
+/// What is odd about a cell's runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Flag {
+    /// Runs whose last third differs from their first third by more than 5 %.
+    NotStationary {
+        /// How many.
+        runs: u32,
+        /// Out of.
+        of: u32,
+    },
+    /// Successive pairs depend on each other: the interval is narrower than it should be.
+    Autocorrelated {
+        /// Lag-1 autocorrelation of ln(candidate/baseline).
+        r: f64,
+    },
+}
+
+/// What a cell asks of its candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asks {
+    /// A variant against the baseline.
+    #[default]
+    Variant,
+    /// The variants in which a factor is on against those in which it is off: what the factor brings by itself.
+    Factor,
+    /// What two factors bring together beyond the product of what each brings by itself.
+    Interaction,
+}
