@@ -107,7 +107,8 @@ groups_guest() {
     group guest-hosts guest guest-hosts 2 400 scripts/guest/two-hosts.sh "$tests" hosts:: --include-ignored --test-threads=1
     group guest-tuning tuning_guest guest-tuning 900 audit:: tuning::
     group guest-tuned-runs tuning_guest guest-tuned-runs 1500 tuned_runs::
-    group against-perftest guest against-perftest 1 1500 scripts/guest/pair.sh "$against" --out /run/vm --pairs "${AGAINST_PERFTEST_PAIRS:-5}"
+    group against-perftest guest against-perftest 1 1500 scripts/guest/pair.sh "$against" --out /run/vm \
+        --pairs "${AGAINST_PERFTEST_PAIRS:-5}" --tools "${AGAINST_PERFTEST_TOOLS:-ib_write_bw,ib_write_lat,ib_read_bw}"
 }
 
 asked=("$@")
