@@ -75,7 +75,7 @@ fn difference(before: &str, now: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::{path::Path, time::Duration};
 
     use schema::{Fabric, Outcome, RunRecord};
 
@@ -98,7 +98,7 @@ mod tests {
         let id = store.begin(&NewCampaign { plan, started_at_unix_ms: 0 }).unwrap();
         for run in plan.runs.iter().filter(|_| outcome.is_some()) {
             let record = RunRecord::start(plan.spec(run).clone(), Fabric::Verbs, 0, outcome.unwrap().clone());
-            store.add_run(id, run.sequence, &record).unwrap();
+            store.add_run(id, run.sequence, &record, Duration::ZERO).unwrap();
         }
         id
     }

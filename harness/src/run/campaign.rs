@@ -94,6 +94,7 @@ pub fn carry_out(
     interrupt: &Interrupt,
 ) -> Result<Ending, StoreError> {
     let start = Instant::now();
+    let mut kept = start;
     let mut streak = Streak::default();
     for (n, run) in work.runs.iter().enumerate() {
         if interrupt.is_raised() || (n > 0 && !interrupt.sleep(work.cooldown)) {
@@ -103,7 +104,9 @@ pub fn carry_out(
             Progress { number: n as u32 + 1, of: work.runs.len() as u32, elapsed: start.elapsed() };
         observer.started(&progress, run);
         let Some(record) = executor.execute(&work.task(n), interrupt) else { return Ok(Ending::Interrupted) };
-        store.add_run(work.campaign, run.sequence, &record)?;
+        let took = kept.elapsed();
+        kept = Instant::now();
+        store.add_run(work.campaign, run.sequence, &record, took)?;
         observer.ended(&progress, run, &record);
         if let Some(why) = executor.lost() {
             return Ok(Ending::Lost(why.to_owned()));

@@ -1,8 +1,10 @@
 //! Campaigns in the store: begun, filled run by run, found again, and read back whole.
 
+use std::time::Duration;
+
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use schema::{
-    Campaign, CampaignRun, CampaignState, Design, Nanos, Purpose, RunRecord, SCHEMA_VERSION, StopRule,
+    Campaign, CampaignRun, CampaignState, Design, Nanos, Purpose, RunRecord, SCHEMA_VERSION, Stopped,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -37,12 +39,18 @@ pub struct CampaignHead {
     pub tried: u32,
     /// Runs that did not complete.
     pub not_completed: u32,
+    /// Why it makes no more runs, where it may stop before all are made; null while it goes on.
+    pub stopped: Option<Stopped>,
 }
 
 impl CampaignHead {
     /// How far it has come.
     pub fn state(&self) -> CampaignState {
-        if self.tried < self.planned { CampaignState::Unfinished } else { CampaignState::Finished }
+        if self.tried < self.planned && self.stopped.is_none() {
+            CampaignState::Unfinished
+        } else {
+            CampaignState::Finished
+        }
     }
 }
 
@@ -57,15 +65,46 @@ impl Store {
             .map_err(|error| sqlite_or_shape("writing the campaign to", &file, 0, error))
     }
 
-    /// Adds a run as it ended, in one transaction.
-    pub fn add_run(&mut self, campaign: i64, sequence: u32, record: &RunRecord) -> Result<(), StoreError> {
+    /// Adds a run as it ended, in one transaction; `took` is the time since the run before ended, or since there was none.
+    pub fn add_run(
+        &mut self,
+        campaign: i64,
+        sequence: u32,
+        record: &RunRecord,
+        took: Duration,
+    ) -> Result<(), StoreError> {
         let file = self.file.clone();
         let mut write = || -> Result<(), RowError> {
             let transaction = self.connection.transaction()?;
-            record::insert(&transaction, campaign, sequence, record)?;
+            record::insert(&transaction, campaign, sequence, record, took)?;
             Ok(transaction.commit()?)
         };
         write().map_err(|error| sqlite_or_shape("writing a run to", &file, campaign, error))
+    }
+
+    /// Keeps that a campaign makes no more runs, and why.
+    pub fn stop(&mut self, campaign: i64, why: Stopped) -> Result<(), StoreError> {
+        let write = || -> Result<(), RowError> {
+            let changed = self
+                .connection
+                .execute("UPDATE campaign SET stopped = ?2 WHERE id = ?1", params![campaign, word(&why)?])?;
+            if changed == 1 { Ok(()) } else { Err(RowError::Shape("campaign".into())) }
+        };
+        write()
+            .map_err(|error| sqlite_or_shape("writing the end of a campaign to", &self.file, campaign, error))
+    }
+
+    /// What every kept try of a campaign took, by block; without those kept by releases that did not note it.
+    pub fn times(&self, campaign: i64) -> Result<Vec<(u32, Duration)>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(u32, Duration)>> {
+            let mut statement = self.connection.prepare(
+                "SELECT block, took_ns FROM run JOIN planned_run USING (campaign, sequence)
+                 WHERE campaign = ?1 AND took_ns IS NOT NULL ORDER BY id",
+            )?;
+            let time = |row: &Row<'_>| Ok((row.get(0)?, Duration::from_nanos(row.get::<_, i64>(1)? as u64)));
+            statement.query_map([campaign], time)?.collect()
+        };
+        read().map_err(self.failed("reading the times of a campaign from"))
     }
 
     /// Every campaign, the newest first.
@@ -99,13 +138,16 @@ impl Store {
         Ok((head, text))
     }
 
-    /// The runs a campaign still misses, in their planned order; with `failed`, those that did not complete too.
+    /// The runs a campaign still misses, in their planned order; with `failed`, those that did not complete too. A campaign
+    /// that stopped misses none of those it did not come to.
     pub fn missing_runs(&self, campaign: i64, failed: bool) -> Result<Vec<PlannedRun>, StoreError> {
         let read = || -> Result<Vec<PlannedRun>, RowError> {
             let mut statement = self.connection.prepare(&format!(
                 "SELECT p.sequence, block, workload, variant, purpose FROM planned_run p
+                 JOIN campaign c ON c.id = p.campaign
                  LEFT JOIN ({LAST_TRY}) last USING (sequence) LEFT JOIN run r ON r.id = last.id
-                 WHERE p.campaign = ?1 AND (r.id IS NULL OR (?2 AND r.status <> 'completed')) ORDER BY p.sequence"
+                 WHERE p.campaign = ?1 AND ((r.id IS NULL AND c.stopped IS NULL) OR (?2 AND r.status <> 'completed'))
+                 ORDER BY p.sequence"
             ))?;
             let mut rows = statement.query(params![campaign, failed])?;
             let mut runs = Vec::new();
@@ -167,7 +209,8 @@ fn begin(connection: &mut Connection, new: &NewCampaign<'_>) -> Result<i64, RowE
     let transaction = connection.transaction()?;
     transaction.execute(
         "INSERT INTO campaign (schema_version, scenario, question, scenario_toml, started_at_unix_ms, blocks, seed,
-             cooldown_ns, variants, workloads, gates, grouping) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+             cooldown_ns, variants, workloads, gates, grouping, stop)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         params![
             SCHEMA_VERSION,
             plan.scenario,
@@ -181,6 +224,7 @@ fn begin(connection: &mut Connection, new: &NewCampaign<'_>) -> Result<i64, RowE
             json(&plan.workloads)?,
             json(&plan.gates)?,
             word(&design.grouping)?,
+            json(&design.stop)?,
         ],
     )?;
     let id = transaction.last_insert_rowid();
@@ -198,7 +242,8 @@ const HEADS: &str = "SELECT c.id, scenario, question, started_at_unix_ms,
     (SELECT count(*) FROM planned_run p WHERE p.campaign = c.id),
     (SELECT count(DISTINCT sequence) FROM run r WHERE r.campaign = c.id),
     (SELECT count(*) FROM run r WHERE r.campaign = c.id AND status <> 'completed' AND r.id IN
-        (SELECT max(id) FROM run l WHERE l.campaign = c.id GROUP BY sequence))
+        (SELECT max(id) FROM run l WHERE l.campaign = c.id GROUP BY sequence)),
+    stopped
     FROM campaign c";
 
 fn head(row: &Row<'_>) -> rusqlite::Result<CampaignHead> {
@@ -210,6 +255,13 @@ fn head(row: &Row<'_>) -> rusqlite::Result<CampaignHead> {
         planned: row.get(4)?,
         tried: row.get(5)?,
         not_completed: row.get(6)?,
+        stopped: row.get::<_, Option<String>>(7)?.map(|word| stopped(&word)).transpose()?,
+    })
+}
+
+fn stopped(word: &str) -> rusqlite::Result<Stopped> {
+    serde_json::from_value(word.into()).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(7, rusqlite::types::Type::Text, error.into())
     })
 }
 
@@ -228,7 +280,7 @@ fn load(connection: &Connection, id: i64) -> Result<Option<Campaign>, RowError> 
         return Ok(None);
     };
     let mut statement = connection.prepare(
-        "SELECT schema_version, scenario_toml, blocks, seed, cooldown_ns, variants, workloads, gates, grouping
+        "SELECT schema_version, scenario_toml, blocks, seed, cooldown_ns, variants, workloads, gates, grouping, stop, factors
          FROM campaign WHERE id = ?1",
     )?;
     let mut rows = statement.query([id])?;
@@ -239,8 +291,8 @@ fn load(connection: &Connection, id: i64) -> Result<Option<Campaign>, RowError> 
         schema_version: row.get(0)?,
         id,
         state: head.state(),
-        stopped: None,
-        factors: Vec::new(),
+        stopped: head.stopped,
+        factors: read_json(&text(10)?)?,
         scenario: head.scenario,
         question: head.question,
         scenario_toml: text(1)?,
@@ -252,7 +304,7 @@ fn load(connection: &Connection, id: i64) -> Result<Option<Campaign>, RowError> 
             seed,
             cooldown_ns: Nanos(row.get::<_, i64>(4)? as u64),
             grouping: serde_json::from_value(text(8)?.into())?,
-            stop: StopRule::AllBlocks,
+            stop: read_json(&text(9)?)?,
         },
         gates: read_json(&text(7)?)?,
         runs: load_runs(connection, id)?,

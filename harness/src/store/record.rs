@@ -3,6 +3,8 @@
 //! The record's own JSON is the starting point: what has a table or a column is taken out of it, the rest is kept as it is.
 //! A field the schema gains later therefore lands in `rest` and is never lost.
 
+use std::time::Duration;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use rusqlite::{OptionalExtension, Transaction, params, types::Value as Sql};
 use schema::RunRecord;
@@ -65,14 +67,15 @@ pub(super) fn insert(
     campaign: i64,
     sequence: u32,
     record: &RunRecord,
+    took: Duration,
 ) -> Result<(), RowError> {
     let Json::Object(mut object) = serde_json::to_value(record)? else { return Err(shape("record")) };
     let sides = SIDES.map(|side| (side, object.remove(side).unwrap_or(Json::Null)));
     let points = take(&mut object, "points")?;
     let mut outcome = take_object(&mut object, "outcome")?;
     transaction.execute(
-        "INSERT INTO run (campaign, sequence, try, schema_version, started_at_unix_ms, wall_ns, fabric, fabric_label, status, outcome, rest)
-         SELECT ?1, ?2, (SELECT count(*) FROM run WHERE campaign = ?1 AND sequence = ?2), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10",
+        "INSERT INTO run (campaign, sequence, try, schema_version, started_at_unix_ms, wall_ns, fabric, fabric_label, status, outcome, rest, took_ns)
+         SELECT ?1, ?2, (SELECT count(*) FROM run WHERE campaign = ?1 AND sequence = ?2), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11",
         params![
             campaign,
             sequence,
@@ -84,6 +87,7 @@ pub(super) fn insert(
             take_text(&mut outcome, "status")?,
             Json::Object(outcome).to_string(),
             Json::Object(object).to_string(),
+            i64::try_from(took.as_nanos()).unwrap_or(i64::MAX),
         ],
     )?;
     let run = transaction.last_insert_rowid();

@@ -1,12 +1,12 @@
 //! The store gives back what was put in, refuses what it does not know, and loses nothing that was committed.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, time::Duration};
 
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use reports::testing::Sample;
 use rusqlite::Connection;
-use schema::{Campaign, CampaignState, Outcome, Side, Stage};
+use schema::{Campaign, CampaignState, Nanos, Outcome, Side, Stage, StopRule, Stopped};
 
 use super::{NewCampaign, Store, StoreError, migrations};
 use crate::{
@@ -59,7 +59,7 @@ fn begin(store: &mut Store, campaign: &Campaign) -> i64 {
 fn keep(store: &mut Store, campaign: &Campaign) -> i64 {
     let id = begin(store, campaign);
     for run in &campaign.runs {
-        store.add_run(id, run.sequence, &run.record).unwrap();
+        store.add_run(id, run.sequence, &run.record, Duration::ZERO).unwrap();
     }
     id
 }
@@ -113,13 +113,13 @@ fn a_campaign_is_unfinished_until_every_run_was_tried() {
     let id = begin(&mut store, &campaign);
     let (last, first) = campaign.runs.split_last().unwrap();
     for run in first {
-        store.add_run(id, run.sequence, &run.record).unwrap();
+        store.add_run(id, run.sequence, &run.record, Duration::ZERO).unwrap();
     }
     assert_eq!(store.load(id).unwrap().state, CampaignState::Unfinished);
     let missing = store.missing_runs(id, false).unwrap();
     assert_eq!(missing.iter().map(|run| run.sequence).collect::<Vec<_>>(), [last.sequence]);
     assert_eq!(store.newest_unfinished(&campaign.scenario).unwrap().unwrap().0.id, id);
-    store.add_run(id, last.sequence, &last.record).unwrap();
+    store.add_run(id, last.sequence, &last.record, Duration::ZERO).unwrap();
     assert_eq!(store.load(id).unwrap().state, CampaignState::Finished);
     assert_eq!(store.newest_unfinished(&campaign.scenario).unwrap(), None);
 }
@@ -134,7 +134,7 @@ fn a_second_try_takes_the_place_of_the_first_and_the_first_is_kept() {
     let mut expected = [campaign.runs[1].sequence, campaign.runs[2].sequence];
     expected.sort_unstable();
     assert_eq!(failed, expected);
-    store.add_run(id, failed[0], &campaign.runs[0].record).unwrap();
+    store.add_run(id, failed[0], &campaign.runs[0].record, Duration::ZERO).unwrap();
     let loaded = store.load(id).unwrap();
     assert_eq!(loaded.runs.len(), campaign.runs.len());
     let again = loaded.runs.last().unwrap();
@@ -150,7 +150,7 @@ fn a_run_that_was_not_planned_is_refused() {
     let campaign = sample();
     let mut store = Store::create_or_open(&file).unwrap();
     let id = begin(&mut store, &campaign);
-    assert!(store.add_run(id, 9_999, &campaign.runs[0].record).is_err());
+    assert!(store.add_run(id, 9_999, &campaign.runs[0].record, Duration::ZERO).is_err());
 }
 
 #[test]
@@ -190,6 +190,52 @@ fn a_version_1_file_opens_and_reads() {
     assert_eq!(point.histogram.decode().unwrap().len(), point.latency_ns.count);
     let connection = Connection::open(&file).unwrap();
     assert_eq!(migrations::version(&connection).unwrap(), migrations::NEWEST);
+}
+
+#[test]
+fn a_version_2_file_opens_and_its_campaign_makes_all_blocks() {
+    let (_folder, file) = folder();
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let connection = Connection::open(&file).unwrap();
+    connection.execute_batch(include_str!("../../fixtures/store-version-1.sql")).unwrap();
+    connection.execute_batch(include_str!("version-2.sql")).unwrap();
+    connection.pragma_update(None, "user_version", 2).unwrap();
+    drop(connection);
+    let store = Store::open(&file).unwrap();
+    let campaign = store.load(1).unwrap();
+    assert_eq!((&campaign.design.stop, campaign.stopped), (&StopRule::AllBlocks, None));
+    assert_eq!((campaign.state, campaign.factors.len()), (CampaignState::Finished, 0));
+    assert_eq!(store.times(1).unwrap(), [], "what was not noted then is not made up now");
+}
+
+#[test]
+fn a_campaign_that_stopped_early_is_finished_and_misses_nothing() {
+    let (_folder, file) = folder();
+    let mut campaign = sample();
+    campaign.design.stop =
+        StopRule::WhenDecided { first_look: 1, look_every: 1, max_time_ns: Some(Nanos(60_000_000_000)) };
+    let mut store = Store::create_or_open(&file).unwrap();
+    campaign.id = begin(&mut store, &campaign);
+    campaign.runs.retain(|run| run.block == 0);
+    for run in &campaign.runs {
+        store.add_run(campaign.id, run.sequence, &run.record, Duration::from_millis(7)).unwrap();
+    }
+    let missing = store.missing_runs(campaign.id, false).unwrap().len();
+    assert!(missing > 0 && store.newest_unfinished(&campaign.scenario).unwrap().is_some());
+    store.stop(campaign.id, Stopped::Decided).unwrap();
+    campaign.stopped = Some(Stopped::Decided);
+    assert_eq!(Store::open(&file).unwrap().load(campaign.id).unwrap(), campaign);
+    assert_eq!(store.missing_runs(campaign.id, false).unwrap(), []);
+    assert_eq!(store.newest_unfinished(&campaign.scenario).unwrap(), None);
+    let failed = campaign.runs.iter().filter(|run| !run.record.outcome.is_completed()).count();
+    assert_eq!(
+        store.missing_runs(campaign.id, true).unwrap().len(),
+        failed,
+        "and what failed can be made again"
+    );
+    let times = store.times(campaign.id).unwrap();
+    assert_eq!(times, vec![(0, Duration::from_millis(7)); campaign.runs.len()]);
+    assert!(store.stop(99, Stopped::Decided).is_err());
 }
 
 #[test]
