@@ -33,7 +33,7 @@ pub enum Purpose {
 pub enum CampaignState {
     /// Runs are missing; `run --resume` goes on.
     Unfinished,
-    /// Every planned run has been tried.
+    /// Every planned run has been tried, or no more are needed ([`Campaign::stopped`]).
     Finished,
 }
 
@@ -136,6 +136,18 @@ pub struct Design {
     pub stop: StopRule,
 }
 
+impl Design {
+    /// Blocks after which the gates are looked at, in order. The last look is after all blocks, and the only one where the
+    /// rule is to make them all.
+    pub fn looks(&self) -> Vec<u32> {
+        let StopRule::WhenDecided { first_look, look_every, .. } = self.stop else {
+            return vec![self.blocks];
+        };
+        let early = (first_look..self.blocks).step_by(look_every.max(1) as usize);
+        early.chain([self.blocks]).collect()
+    }
+}
+
 /// One run of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CampaignRun {
@@ -186,4 +198,25 @@ pub struct Campaign {
     pub gates: Vec<Gate>,
     /// In the order they happened.
     pub runs: Vec<CampaignRun>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn looks(blocks: u32, first_look: u32, look_every: u32) -> Vec<u32> {
+        let stop = StopRule::WhenDecided { first_look, look_every, max_time_ns: None };
+        Design { blocks, seed: 1, cooldown_ns: Nanos(0), grouping: Grouping::PerRun, stop }.looks()
+    }
+
+    #[test]
+    fn the_last_look_is_after_all_blocks_and_comes_once() {
+        assert_eq!(looks(20, 6, 4), [6, 10, 14, 18, 20]);
+        assert_eq!(looks(18, 6, 4), [6, 10, 14, 18]);
+        assert_eq!(looks(6, 6, 4), [6]);
+        assert_eq!(looks(4, 6, 0), [4], "what no scenario says ends all the same");
+        let stop = StopRule::AllBlocks;
+        let all = Design { blocks: 9, seed: 1, cooldown_ns: Nanos(0), grouping: Grouping::PerRun, stop };
+        assert_eq!(all.looks(), [9]);
+    }
 }
