@@ -12,6 +12,7 @@ mod multiplicity;
 mod pairing;
 mod power;
 mod questions;
+mod saddlepoint;
 mod signflip;
 mod steadiness;
 mod verdict;
