@@ -7,6 +7,7 @@
 
 pub mod compare;
 pub mod export;
+mod index;
 pub mod render;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -450,3 +450,14 @@ pub fn named(name: &str) -> Option<Campaign> {
 pub fn twenty_points() -> Campaign {
     Sample { sizes: (3..23).map(|power| Bytes(1 << power)).collect(), ..Sample::default() }.campaign()
 }
+
+/// About so many runs of so many message sizes: blocks of a baseline, a candidate 3 % faster and a control.
+pub fn sized(runs: u32, points: u32) -> Campaign {
+    Sample {
+        sizes: (0..points).map(|power| Bytes(8 << power)).collect(),
+        candidates: vec![("deep", 1.03)],
+        blocks: runs.div_ceil(3),
+        ..Sample::default()
+    }
+    .campaign()
+}

@@ -3,9 +3,9 @@
 //! Rows are made from the records' JSON, so that a field added to a record is in the report without a line of code here, and
 //! under the name the record format documents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use schema::{BitsPerSec, Bytes, Campaign, CampaignRun, Nanos, RunRecord, SideRecord};
+use schema::{BitsPerSec, Bytes, Campaign, Nanos, RunRecord, SideRecord, Variant};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -52,96 +52,128 @@ const VOLATILE: [&str; 6] = [
 /// The parameters of a workload, as asked.
 pub(super) fn parameters(campaign: &Campaign, workload: &str) -> FactGroup {
     let specs = campaign.workloads.iter().find(|known| known.name == workload).map(|known| &known.specs);
-    let columns: Vec<Vec<Facts>> = campaign
-        .variants
-        .iter()
-        .map(|variant| {
-            specs
-                .and_then(|specs| specs.get(&variant.name))
-                .map(|spec| facts(spec, "not set"))
-                .into_iter()
-                .collect()
-        })
-        .collect();
-    FactGroup { title: format!("Parameters of {workload}, as asked"), rows: rows(&columns) }
-}
-
-/// What was granted and where it ran: one group for the device's grants, one per side.
-pub(super) fn environment(campaign: &Campaign) -> Vec<FactGroup> {
-    let group = |title: &str, part: fn(&RunRecord) -> Option<Facts>| {
-        let columns: Vec<Vec<Facts>> = campaign
-            .variants
-            .iter()
-            .map(|variant| runs_of(campaign, &variant.name).filter_map(|run| part(&run.record)).collect())
-            .collect();
-        FactGroup { title: title.into(), rows: rows(&columns) }
+    let column = |variant: &Variant| {
+        let mut column = Tally::default();
+        let spec = specs.and_then(|specs| specs.get(&variant.name));
+        spec.into_iter().for_each(|spec| column.add(facts(spec, "not set")));
+        column
     };
-    let groups = [
-        group("Granted by the devices", |record| record.granted.as_ref().map(known)),
-        group("Requester", |record| record.requester.as_ref().map(known)),
-        group("Responder", |record| record.responder.as_ref().map(known)),
-    ];
-    groups.into_iter().filter(|group| !group.rows.is_empty()).collect()
+    let columns: Vec<Tally> = campaign.variants.iter().map(column).collect();
+    let rows = rows(&columns.iter().collect::<Vec<_>>());
+    FactGroup { title: format!("Parameters of {workload}, as asked"), rows }
 }
 
-/// What changed between runs of one variant though nothing asked for it, in sentences.
-pub(super) fn unasked_changes(campaign: &Campaign) -> Vec<String> {
-    let mut changes = Vec::new();
-    for variant in &campaign.variants {
-        for (side, part) in SIDES {
-            let runs: Vec<Facts> =
-                runs_of(campaign, &variant.name).filter_map(|run| part(&run.record)).collect();
-            for (key, values) in by_key(&runs) {
-                if values.len() > 1 && !VOLATILE.iter().any(|volatile| key.contains(volatile)) {
-                    changes.push(format!("{}, {side} {key}: {}", variant.name, counted(&values)));
-                }
+/// What the runs of each variant were granted and ran on, read once.
+pub(super) struct Environment<'c> {
+    variants: Vec<(&'c str, [Tally; 3])>,
+}
+
+/// The parts of a record that tell where it ran, with the title of each.
+const PARTS: [(&str, Part); 3] = [
+    ("Granted by the devices", |record| record.granted.as_ref().map(known)),
+    ("Requester", |record| record.requester.as_ref().map(of_side)),
+    ("Responder", |record| record.responder.as_ref().map(of_side)),
+];
+type Part = fn(&RunRecord) -> Option<Facts>;
+
+impl<'c> Environment<'c> {
+    pub(super) fn of(campaign: &'c Campaign) -> Self {
+        let mut variants: Vec<(&str, [Tally; 3])> =
+            campaign.variants.iter().map(|variant| (variant.name.as_str(), Default::default())).collect();
+        for run in &campaign.runs {
+            let Some((_, tallies)) = variants.iter_mut().find(|(name, _)| *name == run.variant) else {
+                continue;
+            };
+            for ((_, part), tally) in PARTS.iter().zip(tallies) {
+                part(&run.record).into_iter().for_each(|facts| tally.add(facts));
             }
         }
+        Environment { variants }
     }
-    changes
+
+    /// One group for the device's grants, one per side.
+    pub(super) fn groups(&self) -> Vec<FactGroup> {
+        let group = |(part, (title, _)): (usize, &(&str, Part))| {
+            let columns: Vec<&Tally> = self.variants.iter().map(|(_, tallies)| &tallies[part]).collect();
+            FactGroup { title: (*title).into(), rows: rows(&columns) }
+        };
+        PARTS.iter().enumerate().map(group).filter(|group| !group.rows.is_empty()).collect()
+    }
+
+    /// What changed between runs of one variant though nothing asked for it, in sentences.
+    pub(super) fn unasked_changes(&self) -> Vec<String> {
+        let mut changes = Vec::new();
+        for (variant, [_, requester, responder]) in &self.variants {
+            for (side, tally) in [("requester", requester), ("responder", responder)] {
+                let changed = tally.0.iter().filter(|(key, values)| {
+                    values.len() > 1 && tally.settles(key) && !key.starts_with("gid_table")
+                });
+                changes.extend(
+                    changed.map(|(key, values)| format!("{variant}, {side} {key}: {}", counted(values))),
+                );
+            }
+        }
+        changes
+    }
 }
 
-type Part = fn(&RunRecord) -> Option<Facts>;
-const SIDES: [(&str, Part); 2] = [
-    ("requester", |record| record.requester.as_ref().map(settled)),
-    ("responder", |record| record.responder.as_ref().map(settled)),
-];
+/// How often each value of each key occurs in the runs of a variant.
+#[derive(Default)]
+struct Tally(BTreeMap<String, BTreeMap<String, u32>>);
 
-/// What should be the same in every run of a variant: a thread that was not pinned may be seen anywhere.
-fn settled(side: &SideRecord) -> Facts {
+impl Tally {
+    fn add(&mut self, facts: Facts) {
+        for (key, value) in facts {
+            *self.0.entry(key).or_default().entry(value).or_default() += 1;
+        }
+    }
+
+    /// Whether a fact should be the same in every run. A thread that was not pinned may be seen anywhere.
+    fn settles(&self, key: &str) -> bool {
+        let pinned = || {
+            let places = self.0.get("placement.cpu_pinned");
+            places.is_some_and(|places| places.keys().any(|place| place != UNKNOWN))
+        };
+        !VOLATILE.iter().any(|volatile| key.contains(volatile)) && (key != "placement.cpus_seen" || pinned())
+    }
+}
+
+/// Entries of the GID table that the run did not use: they come and go with addresses, and change nothing.
+const OTHER_GIDS: &str = "gid_table.";
+
+/// What a side's record says, with the GIDs that it did not use apart.
+fn of_side(side: &SideRecord) -> Facts {
     let mut facts = known(side);
-    if side.placement.cpu_pinned.is_none() {
-        facts.remove("placement.cpus_seen");
+    let used = side.gid.as_ref().map(|gid| gid.index);
+    let entries = number::counted_as(side.gid_table.len() as u32, "entry", "entries");
+    facts.insert("gid_table".into(), if side.gid_table.is_empty() { "none".into() } else { entries });
+    for entry in side.gid_table.iter().filter(|entry| Some(entry.index) != used) {
+        let netdev = entry.netdev.as_deref().unwrap_or("no netdev");
+        let text = format!("{} {} {netdev}", entry.gid, entry.gid_type);
+        facts.insert(format!("{OTHER_GIDS}{}", entry.index), text);
     }
     facts
 }
 
-fn runs_of<'c>(campaign: &'c Campaign, variant: &'c str) -> impl Iterator<Item = &'c CampaignRun> {
-    campaign.runs.iter().filter(move |run| run.variant == variant)
-}
-
 /// One row per key; each column holds the facts of a variant's runs.
-fn rows(columns: &[Vec<Facts>]) -> Vec<FactRow> {
-    let columns: Vec<_> = columns.iter().map(|runs| by_key(runs)).collect();
-    let keys: std::collections::BTreeSet<&String> = columns.iter().flat_map(|column| column.keys()).collect();
-    keys.into_iter()
-        .map(|key| {
-            let values: Vec<String> =
-                columns.iter().map(|column| column.get(key).map_or_else(String::new, summary)).collect();
-            let volatile = VOLATILE.iter().any(|volatile| key.contains(volatile));
-            let differs = !volatile && values.windows(2).any(|two| two[0] != two[1]);
-            FactRow { key: key.clone(), values, differs }
-        })
-        .collect()
-}
-
-/// How often each value of each key occurs.
-fn by_key(runs: &[Facts]) -> BTreeMap<String, BTreeMap<String, u32>> {
-    let mut keys: BTreeMap<String, BTreeMap<String, u32>> = BTreeMap::new();
-    for (key, value) in runs.iter().flatten() {
-        *keys.entry(key.clone()).or_default().entry(value.clone()).or_default() += 1;
+fn rows(columns: &[&Tally]) -> Vec<FactRow> {
+    let keys: BTreeSet<&String> = columns.iter().flat_map(|column| column.0.keys()).collect();
+    let (others, keys): (Vec<_>, Vec<_>) = keys.into_iter().partition(|key| key.starts_with(OTHER_GIDS));
+    let row = |key: &String| {
+        let values: Vec<String> =
+            columns.iter().map(|column| column.0.get(key).map_or_else(String::new, summary)).collect();
+        let may_differ = columns.iter().any(|column| column.settles(key));
+        let differs = may_differ && values.windows(2).any(|two| two[0] != two[1]);
+        FactRow { key: key.clone(), values, differs }
+    };
+    let differing = others.into_iter().filter(|key| row(key).differs).count();
+    let mut rows: Vec<FactRow> = keys.into_iter().map(row).collect();
+    if let Some(table) = rows.iter_mut().find(|row| row.key == "gid_table").filter(|_| differing > 0) {
+        let note = format!("; {differing} not in use {}", if differing == 1 { "differs" } else { "differ" });
+        table.values.iter_mut().for_each(|value| value.push_str(&note));
+        table.differs = false;
     }
-    keys
+    rows
 }
 
 /// One value as it is, several numbers as their range, several texts with their counts.
@@ -170,9 +202,11 @@ fn counted(values: &BTreeMap<String, u32>) -> String {
     text
 }
 
-/// What a record says; null is what could not be read.
+/// What stands for a null in a record: it could not be read.
+const UNKNOWN: &str = "not known";
+
 fn known(of: &impl Serialize) -> Facts {
-    facts(of, "not known")
+    facts(of, UNKNOWN)
 }
 
 fn facts(of: &impl Serialize, unknown: &str) -> Facts {
@@ -208,7 +242,7 @@ fn text(key: &str, value: &Value) -> String {
         _ => whole.to_string(),
     };
     match value {
-        Value::Null => "not known".into(),
+        Value::Null => UNKNOWN.into(),
         Value::Bool(true) => "yes".into(),
         Value::Bool(false) => "no".into(),
         Value::Number(number) => number.as_u64().map_or_else(|| number.to_string(), sized),
@@ -228,12 +262,50 @@ mod tests {
     use crate::testing::Sample;
     use pretty_assertions::assert_eq;
 
+    fn changes(campaign: &Campaign) -> Vec<String> {
+        Environment::of(campaign).unasked_changes()
+    }
+
     #[test]
     fn a_thread_that_was_not_pinned_may_be_seen_anywhere() {
-        let mut side = crate::testing::side(schema::Side::Responder);
-        assert!(settled(&side).contains_key("placement.cpus_seen"));
-        side.placement.cpu_pinned = None;
-        assert!(!settled(&side).contains_key("placement.cpus_seen"));
+        let mut campaign = Sample { blocks: 2, ..Sample::default() }.campaign();
+        let last = campaign.runs.iter().rposition(|run| run.variant == "deep").unwrap();
+        campaign.runs[last].record.responder.as_mut().unwrap().placement.cpus_seen = vec![7];
+        assert_eq!(changes(&campaign), ["deep, responder placement.cpus_seen: 3 (1 run), 7 (1 run)"]);
+        for run in &mut campaign.runs {
+            run.record.responder.as_mut().unwrap().placement.cpu_pinned = None;
+        }
+        assert_eq!(changes(&campaign), Vec::<String>::new());
+    }
+
+    #[test]
+    fn gids_that_no_run_used_are_counted_and_called_no_difference() {
+        let mut campaign = Sample { blocks: 2, ..Sample::default() }.campaign();
+        let entry = |index: u32, gid: &str| schema::record::GidRecord {
+            index,
+            gid: gid.into(),
+            gid_type: "RoCE v2".into(),
+            netdev: Some("eth0".into()),
+            note: String::new(),
+        };
+        for run in &mut campaign.runs {
+            let side = run.record.requester.as_mut().unwrap();
+            side.gid = Some(entry(1, "::ffff:10.0.0.1"));
+            side.gid_table = vec![entry(0, "fe80::1"), entry(1, "::ffff:10.0.0.1")];
+            if run.variant == "deep" {
+                side.gid_table.push(entry(2, &format!("fe80::{}", run.block)));
+            }
+        }
+        let environment = Environment::of(&campaign);
+        assert_eq!(environment.unasked_changes(), Vec::<String>::new());
+        let groups = environment.groups();
+        let requester = groups.iter().find(|group| group.title == "Requester").unwrap();
+        assert_eq!(requester.differing(), 0);
+        assert!(!requester.rows.iter().any(|row| row.key.starts_with("gid_table.")));
+        let table = requester.rows.iter().find(|row| row.key == "gid_table").unwrap();
+        assert_eq!(table.values, ["2 entries; 1 not in use differs", "3 entries; 1 not in use differs"]);
+        let used = requester.rows.iter().find(|row| row.key == "gid.gid").unwrap();
+        assert_eq!(used.values, ["::ffff:10.0.0.1", "::ffff:10.0.0.1"]);
     }
 
     #[test]
@@ -253,14 +325,11 @@ mod tests {
     #[test]
     fn a_kernel_updated_half_way_is_called_out() {
         let mut campaign = Sample { blocks: 4, ..Sample::default() }.campaign();
-        assert_eq!(unasked_changes(&campaign), Vec::<String>::new());
+        assert_eq!(changes(&campaign), Vec::<String>::new());
         for run in campaign.runs.iter_mut().filter(|run| run.block > 2 && run.variant == "deep") {
             run.record.responder.as_mut().unwrap().host.kernel = "6.12.49".into();
         }
-        assert_eq!(
-            unasked_changes(&campaign),
-            ["deep, responder host.kernel: 6.12.48 (3 runs), 6.12.49 (1 run)"]
-        );
+        assert_eq!(changes(&campaign), ["deep, responder host.kernel: 6.12.48 (3 runs), 6.12.49 (1 run)"]);
     }
 
     #[test]

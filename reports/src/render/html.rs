@@ -8,7 +8,7 @@ use super::{
     figures::{self, Figure, Source},
     view::{SizeView, View, WorkloadView, baseline_spec},
 };
-use crate::compare::Comparison;
+use crate::{compare::Comparison, index::Index};
 
 /// Sizes of a workload whose details are open from the start.
 const OPEN_SIZES: usize = 2;
@@ -55,14 +55,16 @@ impl Counter {
 
 /// The page.
 pub fn html(campaign: &Campaign, comparison: &Comparison) -> Result<String, RenderError> {
-    let view = View::of(campaign, comparison);
+    let index = Index::of(campaign);
+    let view = View::of(campaign, comparison, &index);
     let label = view.simulated.as_ref().map(|label| format!("simulated: {label}"));
     let mut counter = Counter::default();
     let effects = counter.number([figures::forest(comparison, label.as_deref())?]);
     let mut workloads = Vec::new();
     for (workload, workload_view) in campaign.workloads.iter().zip(&view.workloads) {
         let Some(spec) = baseline_spec(campaign, workload) else { continue };
-        let source = Source { campaign, workload, test: spec.test, simulated: label.as_deref() };
+        let source =
+            Source { campaign, index: &index, workload, test: spec.test, simulated: label.as_deref() };
         workloads.push(page_workload(source, workload_view, &mut counter)?);
     }
     Ok(Page { view: &view, effects, workloads }.render()?)

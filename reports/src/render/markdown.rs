@@ -9,11 +9,11 @@ use super::{
     facts::{FactGroup, FactRow},
     view::{EffectRow, RunNumbers, View, WorkloadView},
 };
-use crate::compare::Comparison;
+use crate::{compare::Comparison, index::Index};
 
 /// The report.
 pub fn markdown(campaign: &Campaign, comparison: &Comparison) -> String {
-    let view = View::of(campaign, comparison);
+    let view = View::of(campaign, comparison, &Index::of(campaign));
     let mut text = String::new();
     head(&mut text, &view);
     effects(&mut text, &view);

@@ -155,7 +155,12 @@ fn civil(days: i64) -> (i64, i64, i64) {
 
 /// `1 pair`, `2 pairs`.
 pub(super) fn counted(count: u32, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    counted_as(count, noun, &format!("{noun}s"))
+}
+
+/// The same of a noun whose plural has no plain `s`: `2 entries`.
+pub(super) fn counted_as(count: u32, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 #[cfg(test)]

@@ -7,12 +7,15 @@ use schema::{
 
 use super::{
     evidence::{self, EvidenceView},
-    facts::{self, FactGroup},
+    facts::{self, Environment, FactGroup},
     number,
     sentence::claim,
     words,
 };
-use crate::compare::{Cell, Comparison, DETAILS, Unusable, fewest_pairs, spread};
+use crate::{
+    compare::{Cell, Comparison, DETAILS, Unusable, fewest_pairs, spread},
+    index::Index,
+};
 
 /// A report, in words.
 pub(super) struct View {
@@ -106,14 +109,15 @@ pub(super) struct UnusableRow {
 
 impl View {
     /// Puts a comparison into words.
-    pub(super) fn of(campaign: &Campaign, comparison: &Comparison) -> Self {
+    pub(super) fn of(campaign: &Campaign, comparison: &Comparison, index: &Index<'_>) -> Self {
         let rows = |gated| {
             let cells = comparison.cells.iter().filter(move |cell| cell.gated == gated);
             cells.map(effect_row).collect()
         };
         let mut facts: Vec<FactGroup> =
             campaign.workloads.iter().map(|workload| facts::parameters(campaign, &workload.name)).collect();
-        facts.extend(facts::environment(campaign));
+        let environment = Environment::of(campaign);
+        facts.extend(environment.groups());
         View {
             scenario: campaign.scenario.clone(),
             question: campaign.question.clone(),
@@ -129,11 +133,11 @@ impl View {
             workloads: campaign
                 .workloads
                 .iter()
-                .map(|workload| workload_view(campaign, comparison, workload))
+                .map(|workload| workload_view(campaign, comparison, index, workload))
                 .collect(),
             settings: settings(campaign),
             unusable: comparison.unusable.iter().map(unusable_row).collect(),
-            unasked_changes: facts::unasked_changes(campaign),
+            unasked_changes: environment.unasked_changes(),
             evidence: comparison.evidence.as_ref().map(EvidenceView::of),
             facts,
             method: method(campaign, comparison),
@@ -215,13 +219,26 @@ fn effect_row(cell: &Cell) -> EffectRow {
     }
 }
 
-fn workload_view(campaign: &Campaign, comparison: &Comparison, workload: &Workload) -> WorkloadView {
+fn workload_view(
+    campaign: &Campaign,
+    comparison: &Comparison,
+    index: &Index<'_>,
+    workload: &Workload,
+) -> WorkloadView {
     let spec = baseline_spec(campaign, workload);
     WorkloadView {
         name: workload.name.clone(),
         about: spec.map_or_else(String::new, about),
         sizes: spec.map_or_else(Vec::new, |spec| {
-            let view = |size: &Bytes| size_view(campaign, comparison, workload, spec.test, *size);
+            let view = |size: &Bytes| {
+                let numbers = numbers(campaign, index, workload, spec.test, *size);
+                SizeView {
+                    msg_bytes: *size,
+                    verdicts: verdicts(comparison, workload, *size),
+                    numbers,
+                    name: number::size(*size),
+                }
+            };
             spec.msg_bytes.iter().map(view).collect()
         }),
     }
@@ -259,27 +276,31 @@ fn about(spec: &RunSpec) -> String {
     text + "."
 }
 
-fn size_view(
-    campaign: &Campaign,
-    comparison: &Comparison,
-    workload: &Workload,
-    test: Test,
-    msg_bytes: Bytes,
-) -> SizeView {
+/// What the gates of a size say.
+fn verdicts(comparison: &Comparison, workload: &Workload, msg_bytes: Bytes) -> Vec<(String, Badge)> {
     let here = |cell: &&Cell| cell.workload == workload.name && cell.msg_bytes == msg_bytes;
-    let verdicts = comparison
-        .gates()
-        .filter(here)
+    let gates = comparison.gates().filter(here);
+    gates
         .map(|cell| {
             let about = format!("{} {}", cell.candidate, words::metric(cell.metric, cell.test));
             (about, badge(words::verdict(&cell.verdict)))
         })
-        .collect();
+        .collect()
+}
+
+/// A row per number that was measured at a size.
+fn numbers(
+    campaign: &Campaign,
+    index: &Index<'_>,
+    workload: &Workload,
+    test: Test,
+    msg_bytes: Bytes,
+) -> Vec<(String, Vec<Option<RunNumbers>>)> {
     let row = |name: String, of: Of<'_>, text: Text<'_>| {
         let row: Vec<Option<RunNumbers>> = campaign
             .variants
             .iter()
-            .map(|variant| of_runs(campaign, &workload.name, &variant.name, msg_bytes, (of, text)))
+            .map(|variant| of_runs(index.measured(&workload.name, &variant.name, msg_bytes), of, text))
             .collect();
         row.iter().any(Option::is_some).then_some((name, row))
     };
@@ -293,8 +314,7 @@ fn size_view(
         };
         row(detail.name.to_owned(), &|point| detail.of(point), &text)
     });
-    let numbers = metrics.chain(details).collect();
-    SizeView { msg_bytes, verdicts, numbers, name: number::size(msg_bytes) }
+    metrics.chain(details).collect()
 }
 
 /// A number of a point.
@@ -303,21 +323,8 @@ type Of<'f> = &'f dyn Fn(&Point) -> Option<f64>;
 type Text<'f> = &'f dyn Fn(f64) -> String;
 
 /// What a number is over a variant's valid runs, and how it is written; none where it was not published.
-fn of_runs(
-    campaign: &Campaign,
-    workload: &str,
-    variant: &str,
-    msg_bytes: Bytes,
-    (of, text): (Of<'_>, Text<'_>),
-) -> Option<RunNumbers> {
-    let ours = campaign.runs.iter().filter(|run| {
-        run.workload == workload
-            && run.variant == variant
-            && run.purpose == Purpose::Measure
-            && run.record.is_valid()
-    });
-    let points = ours.flat_map(|run| run.record.points.iter().filter(|point| point.msg_bytes == msg_bytes));
-    let spread = spread(points.filter_map(of))?;
+fn of_runs(points: &[&Point], of: Of<'_>, text: Text<'_>) -> Option<RunNumbers> {
+    let spread = spread(points.iter().filter_map(|point| of(point)))?;
     let detail =
         format!("{} to {}, n = {}", text(spread.min), text(spread.max), number::counted(spread.runs, "run"));
     Some(RunNumbers { median: text(spread.median), detail })

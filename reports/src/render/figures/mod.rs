@@ -9,9 +9,10 @@ mod paint;
 mod percentiles;
 mod runs;
 
-use schema::{Bytes, Campaign, CampaignRun, Point, Purpose, Role, Test, Workload};
+use schema::{Bytes, Campaign, CampaignRun, Point, Role, Test, Workload};
 
 use super::RenderError;
+use crate::index::Index;
 use frame::{Mark, WIDTH};
 use paint::Paint;
 
@@ -46,6 +47,8 @@ impl Figure {
 pub(super) struct Source<'c> {
     /// The campaign.
     pub(super) campaign: &'c Campaign,
+    /// Its points.
+    pub(super) index: &'c Index<'c>,
     /// The workload.
     pub(super) workload: &'c Workload,
     /// What it measures.
@@ -79,20 +82,12 @@ impl<'c> Source<'c> {
 
     /// The valid runs of the workload with their point at a size, in time order.
     fn points(&self, msg_bytes: Bytes) -> impl Iterator<Item = (&'c CampaignRun, &'c Point)> {
-        self.campaign
-            .runs
-            .iter()
-            .filter(|run| run.workload == self.workload.name && run.record.is_valid())
-            .filter_map(move |run| {
-                run.record.points.iter().find(|point| point.msg_bytes == msg_bytes).map(|point| (run, point))
-            })
+        self.index.points(&self.workload.name, msg_bytes).iter().copied()
     }
 
     /// The points of a variant's runs, controls left out.
     fn points_of(&self, variant: &str, msg_bytes: Bytes) -> impl Iterator<Item = &'c Point> {
-        self.points(msg_bytes)
-            .filter(move |(run, _)| run.variant == variant && run.purpose == Purpose::Measure)
-            .map(|(_, point)| point)
+        self.index.measured(&self.workload.name, variant, msg_bytes).iter().copied()
     }
 
     fn legend(&self) -> Vec<(Mark, Paint, String)> {
