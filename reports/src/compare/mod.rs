@@ -7,6 +7,7 @@ mod bound;
 mod detail;
 mod effect;
 mod evidence;
+mod factorial;
 mod model;
 mod multiplicity;
 mod pairing;
@@ -23,6 +24,7 @@ use schema::{Bytes, Campaign, CampaignState, Fabric, Metric, Purpose, SCHEMA_VER
 
 pub use detail::{DETAILS, Detail};
 pub use effect::spread;
+pub use factorial::design as factorial_design;
 pub use model::*;
 use pairing::{Place, Runs, Subject};
 use questions::Question;

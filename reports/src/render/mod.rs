@@ -2,6 +2,7 @@
 //! comparison is not printed.
 
 mod evidence;
+mod factorial;
 mod facts;
 mod figures;
 mod html;
@@ -13,6 +14,7 @@ mod table;
 mod view;
 mod words;
 
+pub use factorial::{design_limits, design_name, roman};
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;

@@ -4,6 +4,7 @@
 
 mod cell;
 mod evidence;
+mod factorial;
 mod looks;
 mod unusable;
 mod verdict;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cell::*;
 pub use evidence::*;
+pub use factorial::*;
 pub use looks::*;
 pub use unusable::*;
 pub use verdict::*;
