@@ -3,11 +3,15 @@
 //! Pure: reads no file, touches no host, draws no random number of its own; a seed comes in.
 
 mod estimate;
+mod factorial;
 mod order;
+mod refuse;
 mod resolve;
 mod show;
 
-use schema::{Bytes, Design, Gate, Grouping, Purpose, Role, RunSpec, StopRule, Test, Variant, Workload};
+use schema::{
+    Bytes, Design, Factor, Gate, Grouping, Purpose, Role, RunSpec, StopRule, Test, Variant, Workload,
+};
 
 use crate::scenario::{Hosts, Scenario, ScenarioError};
 
@@ -27,6 +31,8 @@ pub struct Plan {
     pub hosts: Hosts,
     /// Baseline first.
     pub variants: Vec<Variant>,
+    /// What is on or off in the variants; empty where they are listed one by one.
+    pub factors: Vec<Factor>,
     /// In scenario order.
     pub workloads: Vec<Workload>,
     /// How the runs are laid out.
@@ -71,6 +77,7 @@ pub fn plan(scenario: &Scenario, drawn_seed: u64) -> Result<Plan, ScenarioError>
         scenario_toml: scenario.source.clone(),
         hosts: scenario.hosts.clone(),
         variants: resolved.variants,
+        factors: resolved.factors,
         workloads: resolved.workloads,
         design,
         gates: resolved.gates,
@@ -87,9 +94,12 @@ impl Plan {
         spec(&self.workloads, run).expect("a planned run names a workload and a variant of its plan")
     }
 
-    /// How many questions decide the verdict: gates, workloads, sizes and candidates multiplied out.
+    /// How many questions decide the verdict: gates, workloads, sizes and candidates, or factors, multiplied out.
     pub fn questions(&self) -> u32 {
-        let candidates = self.variants.iter().filter(|variant| variant.role == Role::Candidate).count();
+        let candidates = match self.factors.len() {
+            0 => self.variants.iter().filter(|variant| variant.role == Role::Candidate).count(),
+            factors => factors,
+        };
         let points = self.workloads.iter().flat_map(|workload| {
             let spec = workload.specs.values().next();
             spec.into_iter()

@@ -5,74 +5,95 @@
 
 use std::collections::BTreeMap;
 
-use schema::{CpuChoice, Gate, Knob, Role, RunSpec, SideSpec, Tuning, Variant, Workload, spec::SpecFault};
+use schema::{Factor, Gate, Role, RunSpec, Variant, Workload, spec::SpecFault};
 
-use crate::scenario::{
-    Assignment, Fault, Scenario, ScenarioError, Span, WrittenGate, WrittenVariant, WrittenWorkload,
+use super::{
+    factorial::{Treatment, treatments},
+    refuse::{push_once, refuse_mere_checks, refuse_twins, refuse_unnamed_pollers},
 };
+use crate::scenario::{Assignment, Fault, Scenario, ScenarioError, Span, WrittenGate, WrittenWorkload};
 
-/// Variants, workloads and gates with nothing left to a default.
+/// Variants, factors, workloads and gates with nothing left to a default.
 pub(super) struct Resolved {
     pub(super) variants: Vec<Variant>,
+    pub(super) factors: Vec<Factor>,
     pub(super) workloads: Vec<Workload>,
     pub(super) gates: Vec<Gate>,
 }
 
 /// Resolves a scenario, or shows every fault of it.
 pub(super) fn resolve(scenario: &Scenario) -> Result<Resolved, ScenarioError> {
+    let treatments = treatments(scenario).map_err(|fault| scenario.error(vec![*fault]))?;
     let mut faults = Vec::new();
-    let workloads: Vec<Workload> =
-        scenario.workloads.iter().map(|workload| resolve_workload(scenario, workload, &mut faults)).collect();
+    let workload = |workload| resolve_workload(scenario, workload, &treatments, &mut faults);
+    let workloads: Vec<Workload> = scenario.workloads.iter().map(workload).collect();
     if faults.is_empty() {
-        refuse_twins(scenario, &workloads, &mut faults);
+        refuse_twins(&treatments, &workloads, &mut faults);
     }
-    refuse_mere_checks(scenario, &mut faults);
-    refuse_unnamed_pollers(scenario, &workloads, &mut faults);
+    refuse_mere_checks(&treatments, &mut faults);
+    refuse_unnamed_pollers(&treatments, &workloads, &mut faults);
     let gates = scenario.gates.iter().map(|gate| resolve_gate(gate, &workloads, &mut faults)).collect();
     if faults.is_empty() {
-        Ok(Resolved { variants: resolve_variants(scenario), workloads, gates })
+        let (variants, factors) = (resolve_variants(&treatments), resolve_factors(scenario));
+        Ok(Resolved { variants, factors, workloads, gates })
     } else {
         Err(scenario.error(faults))
     }
 }
 
-fn resolve_variants(scenario: &Scenario) -> Vec<Variant> {
-    let mut variants: Vec<Variant> = scenario
-        .variants
+fn as_written<'s>(sets: impl Iterator<Item = &'s Assignment>) -> BTreeMap<String, String> {
+    sets.map(|set| (set.key.clone(), set.value.value.to_string())).collect()
+}
+
+fn resolve_variants(treatments: &[Treatment<'_>]) -> Vec<Variant> {
+    let mut variants: Vec<Variant> = treatments
         .iter()
-        .map(|variant| Variant {
-            name: variant.name.value.clone(),
-            role: if variant.is_baseline() { Role::Baseline } else { Role::Candidate },
-            settings: variant.sets.iter().map(|set| (set.key.clone(), set.value.value.to_string())).collect(),
-            tuning: variant.tune.clone(),
-            factors_on: Vec::new(),
+        .map(|treatment| Variant {
+            name: treatment.name.clone(),
+            role: if treatment.baseline { Role::Baseline } else { Role::Candidate },
+            settings: as_written(treatment.sets()),
+            tuning: treatment.tune.clone(),
+            factors_on: treatment.factors_on(),
         })
         .collect();
     variants.sort_by_key(|variant| variant.role != Role::Baseline);
     variants
 }
 
-fn resolve_workload(scenario: &Scenario, workload: &WrittenWorkload, faults: &mut Vec<Fault>) -> Workload {
-    let specs = scenario
-        .variants
-        .iter()
-        .map(|variant| (variant.name.value.clone(), resolve_spec(scenario, workload, variant, faults)))
-        .collect();
+fn resolve_factors(scenario: &Scenario) -> Vec<Factor> {
+    let factor = |factor: &crate::scenario::WrittenFactor| Factor {
+        name: factor.name.value.clone(),
+        settings: as_written(factor.sets.iter()),
+        tuning: factor.tune.clone(),
+    };
+    scenario.factors.iter().map(factor).collect()
+}
+
+fn resolve_workload(
+    scenario: &Scenario,
+    workload: &WrittenWorkload,
+    treatments: &[Treatment<'_>],
+    faults: &mut Vec<Fault>,
+) -> Workload {
+    let spec = |treatment: &Treatment<'_>| {
+        (treatment.name.clone(), resolve_spec(scenario, workload, treatment, faults))
+    };
+    let specs = treatments.iter().map(spec).collect();
     Workload { name: workload.name.value.clone(), specs }
 }
 
 fn resolve_spec(
     scenario: &Scenario,
     workload: &WrittenWorkload,
-    variant: &WrittenVariant,
+    treatment: &Treatment<'_>,
     faults: &mut Vec<Fault>,
 ) -> RunSpec {
-    let overrides = workload.with.iter().find(|(name, _)| name.value == variant.name.value);
-    let overrides = overrides.map_or(&[][..], |(_, sets)| sets);
-    refuse_conflicts(workload, variant, overrides, faults);
-    let layers = [scenario.ground.as_slice(), &workload.sets, &variant.sets, overrides];
+    let overrides: Vec<&Assignment> = treatment.overrides(workload).collect();
+    refuse_conflicts(workload, treatment, &overrides, faults);
+    let layers = scenario.ground.iter().chain(&workload.sets).chain(treatment.sets()).chain(overrides);
+    let origins: Vec<&Assignment> = layers.collect();
     let mut spec = RunSpec::with_op(workload.test, workload.op);
-    for set in layers.into_iter().flatten() {
+    for set in &origins {
         if let Err(what) = set.apply(&mut spec) {
             faults.push(Fault::new(set.field.clone(), set.value.span.clone(), what));
         }
@@ -80,32 +101,33 @@ fn resolve_spec(
     if spec.requester.device == "soft" && spec.responder.device == "auto" {
         spec.responder.device = "soft".into(); // the only device a software NIC can talk to
     }
-    let origins: Vec<&Assignment> = layers.into_iter().flatten().collect();
-    place_faults(&spec.faults(), &origins, workload, variant, faults);
+    place_faults(&spec.faults(), &origins, workload, treatment, faults);
     spec
 }
 
-/// A workload and a variant that set the same thing: neither is the more special one, so neither wins.
+/// A workload and a variant or factor that set the same thing: neither is the more special one, so neither wins.
 fn refuse_conflicts(
     workload: &WrittenWorkload,
-    variant: &WrittenVariant,
-    overrides: &[Assignment],
+    treatment: &Treatment<'_>,
+    overrides: &[&Assignment],
     faults: &mut Vec<Fault>,
 ) {
     for ours in &workload.sets {
         let settled = overrides.iter().any(|set| set.conflicts(ours));
-        for theirs in variant.sets.iter().filter(|theirs| !settled && theirs.conflicts(ours)) {
-            let (workload, variant) = (&workload.name.value, &variant.name.value);
-            push_once(
-                faults,
-                Fault::new(
-                    theirs.field.clone(),
-                    theirs.key_span.clone(),
-                    format!("is set by variant `{variant}` and by workload `{workload}`"),
-                )
-                .beside(ours.key_span.clone(), "set here too")
-                .advice(format!("remove one, or settle it under [workloads.with.{variant}]")),
-            );
+        for part in treatment.parts.iter().filter(|_| !settled) {
+            for theirs in part.sets.iter().filter(|theirs| theirs.conflicts(ours)) {
+                let (workload, name, noun) = (&workload.name.value, &part.name.value, part.noun);
+                push_once(
+                    faults,
+                    Fault::new(
+                        theirs.field.clone(),
+                        theirs.key_span.clone(),
+                        format!("is set by {noun} `{name}` and by workload `{workload}`"),
+                    )
+                    .beside(ours.key_span.clone(), "set here too")
+                    .advice(format!("remove one, or settle it under [workloads.with.{name}]")),
+                );
+            }
         }
     }
 }
@@ -115,7 +137,7 @@ fn place_faults(
     found: &[SpecFault],
     origins: &[&Assignment],
     workload: &WrittenWorkload,
-    variant: &WrittenVariant,
+    treatment: &Treatment<'_>,
     faults: &mut Vec<Fault>,
 ) {
     let origin = |fault: &SpecFault| {
@@ -128,10 +150,11 @@ fn place_faults(
     let some_placed = found.iter().any(|fault| origin(fault).is_some());
     for fault in found {
         match origin(fault) {
-            Some(set) => push_once(faults, at(&set.field, &set.value.span, fault, workload, variant)),
+            Some(set) => push_once(faults, at(&set.field, &set.value.span, fault, workload, treatment)),
             // A default that no longer fits what was set: only worth saying when nothing else is.
             None if !some_placed => {
-                push_once(faults, at(fault.field, &variant.name.span, fault, workload, variant));
+                let span = treatment.span().unwrap_or_else(|| workload.name.span.clone());
+                push_once(faults, at(fault.field, &span, fault, workload, treatment));
             }
             None => {}
         }
@@ -143,89 +166,10 @@ fn at(
     span: &Span,
     fault: &SpecFault,
     workload: &WrittenWorkload,
-    variant: &WrittenVariant,
+    treatment: &Treatment<'_>,
 ) -> Fault {
-    Fault::new(field, span.clone(), &*fault.what).beside(
-        workload.name.span.clone(),
-        format!("for this workload under variant `{}`", variant.name.value),
-    )
-}
-
-/// Adds a fault unless the same text at the same place is there already: one line may feed many specs.
-fn push_once(faults: &mut Vec<Fault>, fault: Fault) {
-    if !faults.iter().any(|known| known.span == fault.span && known.what == fault.what) {
-        faults.push(fault);
-    }
-}
-
-/// Two variants that resolve to the same specs on hosts that are tuned alike: any difference between them would be noise.
-fn refuse_twins(scenario: &Scenario, workloads: &[Workload], faults: &mut Vec<Fault>) {
-    for (n, late) in scenario.variants.iter().enumerate() {
-        let same = |workload: &Workload, early: &WrittenVariant| {
-            workload.specs.get(&late.name.value) == workload.specs.get(&early.name.value)
-        };
-        let twin = scenario.variants[..n]
-            .iter()
-            .find(|early| early.tune == late.tune && workloads.iter().all(|workload| same(workload, early)));
-        if let Some(early) = twin {
-            let what = format!(
-                "`{}` is the same as `{}`; there is nothing to compare",
-                late.name.value, early.name.value
-            );
-            faults.push(
-                Fault::new(format!("variants[{n}]"), late.name.span.clone(), what)
-                    .beside(early.name.span.clone(), "the same settings")
-                    .advice(
-                        "let it set what the question is about; noise is measured by the control runs anyway",
-                    ),
-            );
-        }
-    }
-}
-
-/// A tuning that is only checked turns nothing, so its variant would be the baseline under another name.
-fn refuse_mere_checks(scenario: &Scenario, faults: &mut Vec<Fault>) {
-    for (n, variant) in scenario.variants.iter().enumerate() {
-        if variant.tune.requester.check_only || variant.tune.responder.check_only {
-            let what = "is only checked, never turned";
-            faults.push(
-                Fault::new(format!("variants[{n}].tune"), variant.name.span.clone(), what)
-                    .advice("check it with `rdma-harness tune verify`, and name another profile here"),
-            );
-        }
-    }
-}
-
-/// Interrupts that are to stay off the polling CPUs, where nobody says which CPUs poll: verbs-bench chooses only when the
-/// interrupts are where they are.
-fn refuse_unnamed_pollers(scenario: &Scenario, workloads: &[Workload], faults: &mut Vec<Fault>) {
-    for (n, variant) in scenario.variants.iter().enumerate() {
-        let specs = || workloads.iter().filter_map(|workload| workload.specs.get(&variant.name.value));
-        let sides: [(&str, &Tuning, Vec<&SideSpec>); 2] = [
-            ("requester", &variant.tune.requester, specs().map(|spec| &spec.requester).collect()),
-            ("responder", &variant.tune.responder, specs().map(|spec| &spec.responder).collect()),
-        ];
-        for (side, tuning, specs) in sides {
-            let by_policy = tuning
-                .knobs
-                .iter()
-                .find(|setting| setting.knob == Knob::IrqAffinity && !setting.value.starts_with("list:"));
-            let unnamed = specs.iter().any(|spec| spec.cpu == CpuChoice::Auto && spec.device != "soft");
-            if let Some(setting) = by_policy.filter(|_| unnamed) {
-                let what = format!(
-                    "irq_affinity = \"{}\" keeps interrupts off the polling CPUs, and `{side}.cpu` does not name them",
-                    setting.value
-                );
-                faults.push(
-                    Fault::new(format!("variants[{n}].tune"), variant.name.span.clone(), what).advice(
-                        format!(
-                            "add for example `{side}.cpu = \"4\"` to [design], or place the vectors by list"
-                        ),
-                    ),
-                );
-            }
-        }
-    }
+    Fault::new(field, span.clone(), &*fault.what)
+        .beside(workload.name.span.clone(), format!("for this workload under variant `{}`", treatment.name))
 }
 
 fn resolve_gate(gate: &WrittenGate, workloads: &[Workload], faults: &mut Vec<Fault>) -> Gate {

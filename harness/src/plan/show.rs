@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use comfy_table::{Table, presets::NOTHING};
 use schema::{Grouping, Purpose, Role, RunSpec, SidesTuning, Tuning, Workload};
 
-use super::{Plan, detectable_in_sd, total_time};
+use super::{Plan, detectable_in_sd, factorial, total_time};
 use crate::{
     scenario::{PARAMETERS, Place},
     words::time,
@@ -21,6 +21,7 @@ pub fn show(plan: &Plan) -> String {
     let _ = writeln!(text, "design     {}", design(plan));
     let _ = writeln!(text, "sees       {}", sees(plan));
     let _ = writeln!(text, "decides    {}", gates(plan));
+    text.push_str(&factorial::show(plan));
     let _ = write!(text, "\nvariants\n{}\n", variants(plan));
     if plan.variants.iter().any(|variant| !variant.tuning.is_empty()) {
         let _ = write!(text, "\ntuning, {}\n{}\n", grouping(plan), tuning(plan));
@@ -91,11 +92,17 @@ fn table(header: &[&str]) -> Table {
 }
 
 fn variants(plan: &Plan) -> String {
-    let mut table = table(&["name", "role", "sets"]);
+    let factorial = !plan.factors.is_empty();
+    let mut table = table(&["name", "role", if factorial { "on" } else { "sets" }]);
     for variant in &plan.variants {
-        let role = if variant.role == Role::Baseline { "baseline" } else { "candidate" };
+        let role = match variant.role {
+            Role::Baseline => "baseline",
+            Role::Candidate if factorial => "combination",
+            Role::Candidate => "candidate",
+        };
         let sets = variant.settings.iter().map(|(key, value)| format!("{key} = {value}"));
-        table.add_row([variant.name.as_str(), role, &sets.collect::<Vec<_>>().join(", ")]);
+        let about = if factorial { variant.factors_on.clone() } else { sets.collect() };
+        table.add_row([variant.name.as_str(), role, &about.join(", ")]);
     }
     table.trim_fmt()
 }
@@ -110,11 +117,15 @@ fn grouping(plan: &Plan) -> &'static str {
     }
 }
 
-/// What the variants turn, knob by knob.
+/// What the variants, or the factors, turn, knob by knob.
 fn tuning(plan: &Plan) -> String {
-    let mut table = table(&["variant", "side", "knob", "value", "class", ""]);
-    for variant in &plan.variants {
-        let SidesTuning { requester, responder } = &variant.tuning;
+    let of_factors = plan.factors.iter().map(|factor| (&factor.name, &factor.tuning));
+    let of_variants = plan.variants.iter().map(|variant| (&variant.name, &variant.tuning));
+    let who = if plan.factors.is_empty() { "variant" } else { "factor" };
+    let tuned: Vec<(&String, &SidesTuning)> =
+        if plan.factors.is_empty() { of_variants.collect() } else { of_factors.collect() };
+    let mut table = table(&[who, "side", "knob", "value", "class", ""]);
+    for (name, SidesTuning { requester, responder }) in tuned {
         let sides: &[(&str, &Tuning)] = if requester == responder {
             &[("both", requester)]
         } else {
@@ -126,7 +137,7 @@ fn tuning(plan: &Plan) -> String {
             let knob = format!("{} {}", setting.knob, setting.item);
             let optional = if setting.optional { "optional" } else { "" };
             let class = setting.knob.class().to_string().replace('_', "-");
-            table.add_row([variant.name.as_str(), side, knob.trim(), &setting.value, &class, optional]);
+            table.add_row([name.as_str(), side, knob.trim(), &setting.value, &class, optional]);
         }
     }
     table.trim_fmt()

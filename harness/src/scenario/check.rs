@@ -3,7 +3,7 @@
 use schema::{Metric, Test};
 
 use super::{
-    Scenario, WrittenGate, WrittenWorkload,
+    Scenario, WrittenGate, WrittenWorkload, factors,
     fault::{Fault, did_you_mean},
     section::{At, Faults},
 };
@@ -12,26 +12,32 @@ use super::{
 pub(super) fn names_and_references(scenario: &Scenario, faults: &Faults) {
     let add = |fault: Fault| faults.borrow_mut().push(fault);
     let variants: Vec<&At<String>> = scenario.variants.iter().map(|variant| &variant.name).collect();
+    let factors: Vec<&At<String>> = scenario.factors.iter().map(|factor| &factor.name).collect();
     let workloads: Vec<&At<String>> = scenario.workloads.iter().map(|workload| &workload.name).collect();
     if workloads.is_empty() {
         add(Fault::new("workloads", 0..0, "there is none, so nothing is measured")
             .advice("add [[workloads]] with name, test, op and size"));
     }
-    if variants.len() < 2 {
+    if variants.len() < 2 && factors.is_empty() {
         let what = format!("{} given; a comparison needs at least two", variants.len());
         add(Fault::new("variants", variants.first().map_or(0..0, |name| name.span.clone()), what)
-            .advice("add [[variants]], one of them with baseline = true"));
+            .advice("add [[variants]], one of them with baseline = true, or [[factors]] to combine"));
     }
     refuse_duplicates("workloads", &workloads, &add);
     refuse_duplicates("variants", &variants, &add);
     check_baseline(scenario, &add);
-    check_overrides(scenario, &variants, &add);
+    factors::check(scenario, &add);
+    if factors.is_empty() {
+        check_overrides(scenario, "variant", &variants, &add);
+    } else {
+        check_overrides(scenario, "factor", &factors, &add);
+    }
     for gate in &scenario.gates {
         check_gate(scenario, gate, &workloads, &add);
     }
 }
 
-fn refuse_duplicates(table: &str, names: &[&At<String>], add: &impl Fn(Fault)) {
+pub(super) fn refuse_duplicates(table: &str, names: &[&At<String>], add: &impl Fn(Fault)) {
     for (n, name) in names.iter().enumerate() {
         if let Some(first) = names[..n].iter().find(|earlier| earlier.value == name.value) {
             let what = format!("`{}` is given twice", name.value);
@@ -60,12 +66,12 @@ fn check_baseline(scenario: &Scenario, add: &impl Fn(Fault)) {
     }
 }
 
-fn check_overrides(scenario: &Scenario, variants: &[&At<String>], add: &impl Fn(Fault)) {
+fn check_overrides(scenario: &Scenario, noun: &str, known: &[&At<String>], add: &impl Fn(Fault)) {
     for (n, workload) in scenario.workloads.iter().enumerate() {
         for (name, _) in &workload.with {
-            if !variants.iter().any(|variant| variant.value == name.value) {
+            if !known.iter().any(|known| known.value == name.value) {
                 let field = format!("workloads[{n}].with.{}", name.value);
-                add(unknown(field, "variant", name, variants));
+                add(unknown(field, noun, name, known));
             }
         }
     }

@@ -6,8 +6,8 @@ use schema::{Nanos, Op, Test};
 use toml::de::DeTable;
 
 use super::{
-    Hosts, Order, Place, Scenario, ScenarioError, SideHost, WrittenDesign, WrittenGate, WrittenVariant,
-    WrittenWorkload, check,
+    Factorial, Hosts, Order, Place, Scenario, ScenarioError, SideHost, WrittenDesign, WrittenFactor,
+    WrittenGate, WrittenVariant, WrittenWorkload, check,
     fault::{Fault, FaultReport, did_you_mean},
     parameter::{Allowed, Assignment, read_assignments},
     section::{At, Faults, Section},
@@ -56,6 +56,7 @@ fn read(root: &Section<'_>, file: &Path, source: String) -> Option<Scenario> {
     let folder = file.parent().unwrap_or(Path::new(""));
     let variants =
         root.sections("variants").iter().filter_map(|variant| read_variant(variant, folder)).collect();
+    let factors = root.sections("factors").iter().filter_map(|factor| read_factor(factor, folder)).collect();
     let gates = root.sections("gates").iter().filter_map(read_gate).collect();
     root.finish();
     Some(Scenario {
@@ -68,6 +69,7 @@ fn read(root: &Section<'_>, file: &Path, source: String) -> Option<Scenario> {
         ground,
         workloads,
         variants,
+        factors,
         gates,
     })
 }
@@ -161,6 +163,10 @@ fn read_design(root: &Section<'_>, ground: &mut Vec<Assignment>) -> WrittenDesig
             .and_then(|design| design.parsed("cooldown"))
             .map_or(DEFAULT_COOLDOWN, |cooldown| cooldown.value),
         order: design.map_or(Order::default(), read_order),
+        factorial: design.and_then(read_factorial),
+        combinations: design
+            .and_then(|design| design.whole("combinations", 2, 64))
+            .map(|asked| At { value: asked.value as u32, span: asked.span }),
     };
     if let Some(design) = design {
         ground.extend(read_assignments(design, Allowed::All));
@@ -182,6 +188,14 @@ fn read_order(design: &Section<'_>) -> Order {
             Order::default()
         }
     }
+}
+
+fn read_factorial(design: &Section<'_>) -> Option<At<Factorial>> {
+    let span = design.raw("factorial")?.span();
+    let words = [Factorial::Full, Factorial::Fractional, Factorial::Screening];
+    let words = words.map(|word| (word.to_string(), word));
+    let words: Vec<(&str, Factorial)> = words.iter().map(|(name, word)| (name.as_str(), *word)).collect();
+    Some(At { value: read_word(design, "factorial", &words)?, span })
 }
 
 fn read_soft(root: &Section<'_>, ground: &mut Vec<Assignment>) {
@@ -239,6 +253,16 @@ fn read_variant(section: &Section<'_>, folder: &Path) -> Option<WrittenVariant> 
     let tune = section.section("tune").map(|tune| read_sides(&tune, folder)).unwrap_or_default();
     let sets = read_assignments(section, Allowed::AllButSize);
     Some(WrittenVariant { name: name?, baseline, sets, tune })
+}
+
+/// A factor is read as a variant is: by itself it is one, against a baseline that has it off.
+fn read_factor(section: &Section<'_>, folder: &Path) -> Option<WrittenFactor> {
+    let WrittenVariant { name, baseline, sets, tune } = read_variant(section, folder)?;
+    if let Some(baseline) = baseline {
+        let what = "has no meaning for a factor: the baseline is every factor off";
+        section.fault("baseline", baseline.span, what);
+    }
+    Some(WrittenFactor { name, sets, tune })
 }
 
 fn read_gate(section: &Section<'_>) -> Option<WrittenGate> {

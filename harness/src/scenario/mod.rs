@@ -4,6 +4,7 @@
 //! key means is in `docs/scenarios.md`.
 
 mod check;
+mod factors;
 mod fault;
 mod load;
 mod parameter;
@@ -15,10 +16,12 @@ use std::{fmt, net::IpAddr, path::PathBuf};
 
 use schema::{Bytes, Metric, Nanos, Op, Side, SidesTuning, Test};
 
+pub(crate) use factors::{JOINT, NONE};
 pub use fault::{Fault, FaultReport, ScenarioError, Span};
 pub use load::{load, parse};
 pub use parameter::{Assignment, PARAMETERS, SIDE_PARAMETERS};
 pub use section::At;
+pub(crate) use tune::together;
 
 /// A scenario file, read.
 pub struct Scenario {
@@ -38,8 +41,10 @@ pub struct Scenario {
     pub ground: Vec<Assignment>,
     /// What is measured.
     pub workloads: Vec<WrittenWorkload>,
-    /// What is varied.
+    /// What is varied, one thing against another; empty where factors are.
     pub variants: Vec<WrittenVariant>,
+    /// What is on or off, in combinations; empty where variants are listed.
+    pub factors: Vec<WrittenFactor>,
     /// What decides.
     pub gates: Vec<WrittenGate>,
 }
@@ -113,6 +118,27 @@ pub enum Order {
     AsWritten,
 }
 
+/// Which combinations of the factors are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Factorial {
+    /// All.
+    Full,
+    /// A regular fraction: some interactions can't be told from others, or from factors.
+    Fractional,
+    /// A Plackett-Burman design: the fewest runs, and interactions spread over all factors.
+    Screening,
+}
+
+impl fmt::Display for Factorial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Factorial::Full => "full",
+            Factorial::Fractional => "fractional",
+            Factorial::Screening => "screening",
+        })
+    }
+}
+
 /// How runs are laid out in time, as written.
 #[derive(Debug, Clone)]
 pub struct WrittenDesign {
@@ -124,6 +150,10 @@ pub struct WrittenDesign {
     pub cooldown_ns: Nanos,
     /// Order within a block.
     pub order: Order,
+    /// Which combinations of the factors are measured; absent is all of a few.
+    pub factorial: Option<At<Factorial>>,
+    /// How many combinations; absent is the smallest fitting design.
+    pub combinations: Option<At<u32>>,
 }
 
 /// A workload as written.
@@ -157,6 +187,16 @@ impl WrittenVariant {
     pub fn is_baseline(&self) -> bool {
         self.baseline.as_ref().is_some_and(|flag| flag.value)
     }
+}
+
+/// A factor as written: off is the baseline, on is what it sets and turns.
+pub struct WrittenFactor {
+    /// Its name.
+    pub name: At<String>,
+    /// What it sets where it is on.
+    pub sets: Vec<Assignment>,
+    /// What it turns on the hosts where it is on.
+    pub tune: SidesTuning,
 }
 
 /// A gate as written.

@@ -67,6 +67,23 @@ pub(super) fn read(section: &Section<'_>, folder: &Path) -> Tuning {
     tuning
 }
 
+/// What several tables turn together, in the order of turning. Where two turn the same, the later wins.
+pub(crate) fn together<'t>(tables: impl IntoIterator<Item = &'t SidesTuning>) -> SidesTuning {
+    let add = |all: Tuning, one: &Tuning| {
+        let names = [all.profile.as_deref(), one.profile.as_deref()];
+        let names: Vec<&str> = names.into_iter().flatten().collect();
+        Tuning {
+            profile: (!names.is_empty()).then(|| names.join(" + ")),
+            allow_disruptive: all.allow_disruptive || one.allow_disruptive,
+            ..over(all.clone(), one.clone())
+        }
+    };
+    tables.into_iter().fold(SidesTuning::default(), |all, one| SidesTuning {
+        requester: add(all.requester, &one.requester),
+        responder: add(all.responder, &one.responder),
+    })
+}
+
 /// The second over the first, in the order of turning.
 fn over(first: Tuning, second: Tuning) -> Tuning {
     let overridden = |setting: &KnobSetting| {

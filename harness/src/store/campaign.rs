@@ -209,8 +209,8 @@ fn begin(connection: &mut Connection, new: &NewCampaign<'_>) -> Result<i64, RowE
     let transaction = connection.transaction()?;
     transaction.execute(
         "INSERT INTO campaign (schema_version, scenario, question, scenario_toml, started_at_unix_ms, blocks, seed,
-             cooldown_ns, variants, workloads, gates, grouping, stop)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+             cooldown_ns, variants, workloads, gates, grouping, stop, factors)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         params![
             SCHEMA_VERSION,
             plan.scenario,
@@ -225,6 +225,7 @@ fn begin(connection: &mut Connection, new: &NewCampaign<'_>) -> Result<i64, RowE
             json(&plan.gates)?,
             word(&design.grouping)?,
             json(&design.stop)?,
+            json(&plan.factors)?,
         ],
     )?;
     let id = transaction.last_insert_rowid();

@@ -44,6 +44,7 @@ fn plan_of(campaign: &Campaign) -> Plan {
             address: [127, 0, 0, 1].into(),
         },
         variants: campaign.variants.clone(),
+        factors: campaign.factors.clone(),
         workloads: campaign.workloads.clone(),
         design: campaign.design.clone(),
         gates: campaign.gates.clone(),
@@ -87,6 +88,18 @@ fn a_campaign_comes_back_exactly() {
     campaign.id = keep(&mut store, &campaign);
     drop(store);
     assert_eq!(Store::open(&file).unwrap().load(campaign.id).unwrap(), campaign);
+}
+
+#[test]
+fn factors_come_back_with_what_is_on_in_each_variant() {
+    let (_folder, file) = folder();
+    let mut store = Store::create_or_open(&file).unwrap();
+    let mut campaign = sample();
+    campaign.factors = reports::testing::factorial::factors("a");
+    campaign.variants[1].factors_on = vec!["a".into()];
+    let id = keep(&mut store, &campaign);
+    let loaded = store.load(id).unwrap();
+    assert_eq!((loaded.factors, loaded.variants), (campaign.factors, campaign.variants));
 }
 
 #[test]
