@@ -1,5 +1,6 @@
 //! Finds the campaign to go on with: the newest of the scenario that misses runs, if its text has not changed since.
 
+use schema::CampaignState;
 use similar::TextDiff;
 
 use crate::{
@@ -47,7 +48,7 @@ pub enum ResumeError {
 pub fn find(store: &Store, plan: &Plan, failed: bool) -> Result<i64, ResumeError> {
     let candidate = if failed {
         let newest = store.newest_of(&plan.scenario)?;
-        newest.filter(|(head, _)| head.tried < head.planned || head.not_completed > 0)
+        newest.filter(|(head, _)| head.state() == CampaignState::Unfinished || head.not_completed > 0)
     } else {
         store.newest_unfinished(&plan.scenario)?
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use schema::{Metric, Point, RunRecord, Test};
+use schema::{Metric, Point, RunRecord, Stopped, Test};
 
 /// A duration to the precision a person plans by: `0.4 s`, `52 s`, `3 min 5 s`, `2 h 10 min`.
 pub fn time(duration: Duration) -> String {
@@ -41,6 +41,15 @@ pub fn ending(record: &RunRecord) -> String {
         return format!("invalid: {}", record.invalid.join("; "));
     }
     record.outcome.to_string()
+}
+
+/// Why a campaign makes no more runs.
+pub fn stopped(why: Stopped) -> &'static str {
+    match why {
+        Stopped::Decided => "every gate is decided",
+        Stopped::BlocksSpent => "all blocks are made",
+        Stopped::TimeSpent => "its time is spent",
+    }
 }
 
 /// A text broken between words into lines of at most `width` columns, the first begun with `first` and the others with `rest`.

@@ -7,13 +7,21 @@ use std::io::IsTerminal as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use rdma_harness::{
     plan::PlannedRun,
-    run::{Observer, Progress},
+    run::{Look, Observer, Progress},
     words,
 };
-use schema::{Purpose, RunRecord};
+use schema::{Design, Purpose, RunRecord, StopRule, Stopped};
 
 /// Shows progress.
-pub(super) enum Shown {
+pub(super) struct Shown {
+    on: On,
+    /// Blocks of the campaign, at most.
+    blocks: u32,
+    /// What stands before a time or a number that holds only if all blocks are made.
+    at_most: &'static str,
+}
+
+enum On {
     /// A terminal.
     Bar(ProgressBar),
     /// A file, a pipe, a CI log.
@@ -22,20 +30,38 @@ pub(super) enum Shown {
 
 impl Shown {
     /// On stderr, in the way that suits it.
-    pub(super) fn on_stderr(runs: usize) -> Self {
-        if !std::io::stderr().is_terminal() {
-            return Shown::Lines;
-        }
-        let style = ProgressStyle::with_template("{bar:24} run {pos} of {len}  {wide_msg}");
-        let style = style.expect("the template is a constant that indicatif accepts");
-        Shown::Bar(ProgressBar::new(runs as u64).with_style(style))
+    pub(super) fn on_stderr(runs: usize, design: &Design) -> Self {
+        let at_most = if design.stop == StopRule::AllBlocks { "" } else { "at most " };
+        let on = if std::io::stderr().is_terminal() {
+            let style = ProgressStyle::with_template(&format!(
+                "{{bar:24}} run {{pos}} of {at_most}{{len}}  {{wide_msg}}"
+            ));
+            let style = style.expect("the template is one of two constants that indicatif accepts");
+            On::Bar(ProgressBar::new(runs as u64).with_style(style))
+        } else {
+            On::Lines
+        };
+        Shown { on, blocks: design.blocks, at_most }
     }
 
     /// Leaves the last lines standing.
     pub(super) fn finish(&self) {
-        if let Shown::Bar(bar) = self {
+        if let On::Bar(bar) = &self.on {
             bar.finish_and_clear();
         }
+    }
+
+    /// A line that stays.
+    fn say(&self, line: &str) {
+        match &self.on {
+            On::Bar(bar) => bar.println(line),
+            On::Lines => eprintln!("{line}"),
+        }
+    }
+
+    fn left(&self, progress: &Progress) -> String {
+        let left = progress.time_left();
+        left.map_or(String::new(), |left| format!(", {}{} left", self.at_most, words::time(left)))
     }
 }
 
@@ -44,33 +70,42 @@ fn name(run: &PlannedRun) -> String {
     format!("{} {}{control}", run.workload, run.variant)
 }
 
-fn left(progress: &Progress) -> String {
-    progress.time_left().map_or(String::new(), |left| format!(", {} left", words::time(left)))
-}
-
 impl Observer for Shown {
     fn started(&mut self, progress: &Progress, run: &PlannedRun) {
-        if let Shown::Bar(bar) = self {
+        if let On::Bar(bar) = &self.on {
             bar.set_position(u64::from(progress.number));
-            bar.set_message(format!("{}{}", name(run), left(progress)));
+            bar.set_message(format!("{}{}", name(run), self.left(progress)));
         }
     }
 
     fn ended(&mut self, progress: &Progress, run: &PlannedRun, record: &RunRecord) {
         let valid = record.is_valid();
         let what = if valid { words::measured(record) } else { words::ending(record) };
-        match self {
-            Shown::Bar(bar) if valid => bar.set_message(format!("{} {what}{}", name(run), left(progress))),
-            Shown::Bar(bar) => bar.println(format!("run {}: {} {what}", progress.number, name(run))),
-            Shown::Lines => {
-                eprintln!(
-                    "run {} of {}: {} {what}{}",
-                    progress.number,
-                    progress.of,
-                    name(run),
-                    left(progress)
-                );
-            }
+        match &self.on {
+            On::Bar(bar) if valid => bar.set_message(format!("{} {what}{}", name(run), self.left(progress))),
+            On::Bar(bar) => bar.println(format!("run {}: {} {what}", progress.number, name(run))),
+            On::Lines => eprintln!(
+                "run {} of {}{}: {} {what}{}",
+                progress.number,
+                self.at_most,
+                progress.of,
+                name(run),
+                self.left(progress)
+            ),
         }
+    }
+
+    fn looked(&mut self, look: &Look) {
+        let Look { number, of, blocks, standing } = look;
+        let (decided, gates) = (standing.decided, standing.gates);
+        self.say(&format!("look {number} of {of} after {blocks} blocks: {decided} of {gates} gates decided"));
+    }
+
+    fn stopped(&mut self, why: Stopped, blocks: u32) {
+        self.say(&format!(
+            "stopped after {blocks} of at most {} blocks: {}",
+            self.blocks,
+            words::stopped(why)
+        ));
     }
 }

@@ -9,7 +9,7 @@ use rdma_harness::{
     interrupt::Interrupt,
     plan,
     resume::{self, ResumeError},
-    run::{self, Ending, Processes, Work},
+    run::{self, Ending, Processes, Stopping, Work},
     scenario,
     store::{NewCampaign, Store},
     words,
@@ -118,19 +118,20 @@ impl Run {
     fn carry_out(&self, store: &mut Store, id: i64, processes: &mut Processes) -> anyhow::Result<Ending> {
         let missing = store.missing_runs(id, self.retry_failed)?;
         let campaign = store.load(id)?;
-        let work = Work {
+        let mut work = Work {
             campaign: id,
             variants: &campaign.variants,
             grouping: campaign.design.grouping,
             workloads: &campaign.workloads,
             runs: &missing,
             cooldown: Duration::from_nanos(campaign.design.cooldown_ns.get()),
+            stopping: Stopping::of(&campaign, store, run::standing)?,
         };
         let interrupt = Interrupt::default();
         let raised = interrupt.clone();
         ctrlc::set_handler(move || raised.raise()).context("listening for Ctrl-C")?;
-        let mut shown = Shown::on_stderr(missing.len());
-        let ending = run::carry_out(&work, store, processes, &mut shown, &interrupt);
+        let mut shown = Shown::on_stderr(missing.len(), &campaign.design);
+        let ending = run::carry_out(&mut work, store, processes, &mut shown, &interrupt);
         shown.finish();
         Ok(ending?)
     }

@@ -6,7 +6,7 @@ use rdma_harness::{
     store::{CampaignHead, Store},
     words,
 };
-use schema::{CampaignRun, CampaignState, Purpose};
+use schema::{CampaignRun, CampaignState, Purpose, Stopped};
 
 use super::{Place, output};
 use crate::exit::Exit;
@@ -46,7 +46,7 @@ impl Runs {
                 words::moment(head.started_at_unix_ms),
                 head.scenario.clone(),
                 tried(head),
-                state(head).to_owned(),
+                state(head),
                 head.question.clone(),
             ]);
         }
@@ -77,13 +77,19 @@ fn tried(head: &CampaignHead) -> String {
         0 => String::new(),
         count => format!(", {count} not completed"),
     };
-    format!("{} of {}{failed}", head.tried, head.planned)
+    match head.stopped {
+        Some(Stopped::Decided | Stopped::TimeSpent) => {
+            format!("{} of at most {}{failed}", head.tried, head.planned)
+        }
+        Some(Stopped::BlocksSpent) | None => format!("{} of {}{failed}", head.tried, head.planned),
+    }
 }
 
-fn state(head: &CampaignHead) -> &'static str {
-    match head.state() {
-        CampaignState::Finished => "finished",
-        CampaignState::Unfinished => "unfinished",
+fn state(head: &CampaignHead) -> String {
+    match (head.state(), head.stopped) {
+        (CampaignState::Finished, Some(why)) => format!("finished: {}", words::stopped(why)),
+        (CampaignState::Finished, None) => "finished".into(),
+        (CampaignState::Unfinished, _) => "unfinished".into(),
     }
 }
 

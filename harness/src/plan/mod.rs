@@ -8,6 +8,7 @@ mod order;
 mod refuse;
 mod resolve;
 mod show;
+mod stop;
 
 use schema::{
     Bytes, Design, Factor, Gate, Grouping, Purpose, Role, RunSpec, StopRule, Test, Variant, Workload,
@@ -71,7 +72,7 @@ pub fn plan(scenario: &Scenario, drawn_seed: u64) -> Result<Plan, ScenarioError>
         stop: StopRule::AllBlocks,
     };
     let runs = order::order(&resolved.workloads, &resolved.variants, &design, scenario.design.order);
-    Ok(Plan {
+    let mut plan = Plan {
         scenario: scenario.name.clone(),
         question: scenario.question.clone(),
         scenario_toml: scenario.source.clone(),
@@ -82,7 +83,13 @@ pub fn plan(scenario: &Scenario, drawn_seed: u64) -> Result<Plan, ScenarioError>
         design,
         gates: resolved.gates,
         runs,
-    })
+    };
+    if let Some(written) = &scenario.design.stop {
+        let fewest = reports::compare::fewest_pairs(plan.questions(), &reports::CompareOptions::default());
+        let settled = stop::settle(written, plan.design.blocks, fewest);
+        plan.design.stop = settled.map_err(|fault| scenario.error(vec![fault]))?;
+    }
+    Ok(plan)
 }
 
 impl Plan {

@@ -2,9 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use schema::{Grouping, Outcome, RunRecord, Variant, Workload};
+use schema::{Grouping, Outcome, RunRecord, Stopped, Variant, Workload};
 
-use super::{Executor, Task};
+use super::{
+    Executor, Task,
+    stopping::{Look, Next, Stopping},
+};
 use crate::{
     interrupt::Interrupt,
     plan::{PlannedRun, spec},
@@ -17,7 +20,7 @@ const HOPELESS: u32 = 3;
 /// How a campaign came to its end for now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// Every run was tried.
+    /// Every run was tried, or no more were needed.
     Finished,
     /// Someone asked to stop; what was done is kept.
     Interrupted,
@@ -32,14 +35,14 @@ pub enum Ending {
 pub struct Progress {
     /// Position of the run, from 1, among those to be made now.
     pub number: u32,
-    /// Runs to be made now.
+    /// Runs to be made now, if none of them turns out not to be needed.
     pub of: u32,
     /// Time since the first.
     pub elapsed: Duration,
 }
 
 impl Progress {
-    /// Time left, judging by the runs that have ended; none before the first has.
+    /// Time left for all of them, judging by the runs that have ended; none before the first has.
     pub fn time_left(&self) -> Option<Duration> {
         let ended = self.number - 1;
         (ended > 0).then(|| self.elapsed / ended * (self.of - ended))
@@ -52,6 +55,10 @@ pub trait Observer {
     fn started(&mut self, progress: &Progress, run: &PlannedRun);
     /// A run ended and is kept.
     fn ended(&mut self, progress: &Progress, run: &PlannedRun, record: &RunRecord);
+    /// The gates were looked at.
+    fn looked(&mut self, look: &Look);
+    /// No more blocks are made after these.
+    fn stopped(&mut self, why: Stopped, blocks: u32);
 }
 
 /// What is to be done of a campaign.
@@ -68,6 +75,8 @@ pub struct Work<'c> {
     pub runs: &'c [PlannedRun],
     /// Pause between two runs.
     pub cooldown: Duration,
+    /// When it may stop before all its blocks are made; none where it may not.
+    pub stopping: Option<Stopping>,
 }
 
 impl Work<'_> {
@@ -87,7 +96,7 @@ impl Work<'_> {
 
 /// Makes the runs, each stored before the next starts.
 pub fn carry_out(
-    work: &Work<'_>,
+    work: &mut Work<'_>,
     store: &mut Store,
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
@@ -97,7 +106,18 @@ pub fn carry_out(
     let mut kept = start;
     let mut streak = Streak::default();
     for (n, run) in work.runs.iter().enumerate() {
-        if interrupt.is_raised() || (n > 0 && !interrupt.sleep(work.cooldown)) {
+        if interrupt.is_raised() {
+            return Ok(Ending::Interrupted);
+        }
+        if let Some(stopping) = &mut work.stopping {
+            let next = stopping.before(run, work.campaign, store, &mut |look| observer.looked(look))?;
+            if let Next::Stop(why) = next {
+                store.stop(work.campaign, why)?;
+                observer.stopped(why, run.block);
+                return Ok(Ending::Finished);
+            }
+        }
+        if n > 0 && !interrupt.sleep(work.cooldown) {
             return Ok(Ending::Interrupted);
         }
         let progress =
@@ -107,6 +127,9 @@ pub fn carry_out(
         let took = kept.elapsed();
         kept = Instant::now();
         store.add_run(work.campaign, run.sequence, &record, took)?;
+        if let Some(stopping) = &mut work.stopping {
+            stopping.spend(took);
+        }
         observer.ended(&progress, run, &record);
         if let Some(why) = executor.lost() {
             return Ok(Ending::Lost(why.to_owned()));
@@ -114,6 +137,9 @@ pub fn carry_out(
         if streak.is_hopeless_after(&record.outcome) {
             return Ok(Ending::Hopeless(record.outcome));
         }
+    }
+    if let (Some(stopping), Some(last)) = (&work.stopping, work.runs.last()) {
+        stopping.look(last.block + 1, work.campaign, store, &mut |look| observer.looked(look))?;
     }
     Ok(Ending::Finished)
 }
@@ -147,105 +173,14 @@ fn gist(outcome: &Outcome) -> String {
 mod tests {
     use std::path::Path;
 
-    use schema::{CampaignState, Fabric, Outcome, Side, Stage};
+    use schema::CampaignState;
 
     use super::*;
     use crate::{
-        plan::{Plan, plan},
+        plan::plan,
+        run::scripted::{Bench, Fake, SCENARIO},
         scenario::parse,
-        store::NewCampaign,
     };
-
-    const SCENARIO: &str = r#"
-question = "Deeper?"
-[design]
-blocks = 2
-seed = 1
-cooldown = "0s"
-[[workloads]]
-name = "w"
-test = "bandwidth"
-op = "write"
-[[variants]]
-name = "shallow"
-baseline = true
-tx_depth = 1
-[[variants]]
-name = "deep"
-"#;
-
-    /// Gives what its script says, then completes; interrupts itself at one run.
-    #[derive(Default)]
-    struct Fake {
-        failures: Vec<&'static str>,
-        interrupt_at: Option<usize>,
-        made: usize,
-    }
-
-    impl Executor for Fake {
-        fn execute(&mut self, task: &Task<'_>, interrupt: &Interrupt) -> Option<RunRecord> {
-            if self.interrupt_at == Some(self.made) {
-                interrupt.raise();
-                return None;
-            }
-            let cause = self.failures.get(self.made).copied().unwrap_or_default();
-            self.made += 1;
-            let outcome = match cause {
-                "" => Outcome::Completed,
-                cause => Outcome::Failed {
-                    stage: Stage::Launch,
-                    side: Side::Requester,
-                    cause: cause.into(),
-                    advice: String::new(),
-                },
-            };
-            Some(RunRecord::start(task.spec.clone(), Fabric::Verbs, self.made as u64, outcome))
-        }
-    }
-
-    #[derive(Default)]
-    struct Quiet(Vec<u32>);
-
-    impl Observer for Quiet {
-        fn started(&mut self, _: &Progress, _: &PlannedRun) {}
-        fn ended(&mut self, progress: &Progress, _: &PlannedRun, _: &RunRecord) {
-            self.0.push(progress.number);
-        }
-    }
-
-    struct Bench {
-        store: Store,
-        plan: Plan,
-        id: i64,
-        _folder: tempfile::TempDir,
-    }
-
-    impl Bench {
-        fn new() -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let mut store = Store::create_or_open(&folder.path().join("store.db")).unwrap();
-            let plan = plan(&parse(Path::new("x.toml"), SCENARIO.to_owned()).unwrap(), 1).unwrap();
-            let id = store.begin(&NewCampaign { plan: &plan, started_at_unix_ms: 0 }).unwrap();
-            Bench { store, plan, id, _folder: folder }
-        }
-
-        fn go(&mut self, fake: &mut Fake) -> Ending {
-            let runs = self.store.missing_runs(self.id, false).unwrap();
-            let work = Work {
-                campaign: self.id,
-                variants: &self.plan.variants,
-                grouping: self.plan.design.grouping,
-                workloads: &self.plan.workloads,
-                runs: &runs,
-                cooldown: Duration::ZERO,
-            };
-            carry_out(&work, &mut self.store, fake, &mut Quiet::default(), &Interrupt::default()).unwrap()
-        }
-
-        fn kept(&self) -> usize {
-            self.store.load(self.id).unwrap().runs.len()
-        }
-    }
 
     #[test]
     fn every_planned_run_is_made_once_and_kept() {
@@ -319,6 +254,7 @@ name = "deep"
                 workloads: &plan.workloads,
                 runs: &plan.runs,
                 cooldown: Duration::ZERO,
+                stopping: None,
             };
             let tasks: Vec<Task<'_>> = (0..plan.runs.len()).map(|n| work.task(n)).collect();
             assert!(

@@ -8,7 +8,10 @@ mod executor;
 mod failure;
 mod knobs;
 mod processes;
+#[cfg(test)]
+mod scripted;
 mod shares;
+mod stopping;
 #[cfg(test)]
 mod testing;
 
@@ -16,3 +19,4 @@ pub use campaign::{Ending, Observer, Progress, Work, carry_out};
 pub use executor::{Executor, Task};
 pub use knobs::PrepareError;
 pub use processes::Processes;
+pub use stopping::{Look, Standing, Stopping, standing};

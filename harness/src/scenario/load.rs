@@ -11,6 +11,7 @@ use super::{
     fault::{Fault, FaultReport, did_you_mean},
     parameter::{Allowed, Assignment, read_assignments},
     section::{At, Faults, Section},
+    stop::{MOST_BLOCKS, read_stop},
     tune::read_sides,
 };
 
@@ -156,7 +157,7 @@ fn read_design(root: &Section<'_>, ground: &mut Vec<Assignment>) -> WrittenDesig
     let design = design.as_ref();
     let written = WrittenDesign {
         blocks: design
-            .and_then(|design| design.whole("blocks", 1, 10_000))
+            .and_then(|design| design.whole("blocks", 1, MOST_BLOCKS))
             .map_or(DEFAULT_BLOCKS, |blocks| blocks.value) as u32,
         seed: design.and_then(|design| design.whole("seed", 0, i64::MAX as u64)).map(|seed| seed.value),
         cooldown_ns: design
@@ -167,6 +168,7 @@ fn read_design(root: &Section<'_>, ground: &mut Vec<Assignment>) -> WrittenDesig
         combinations: design
             .and_then(|design| design.whole("combinations", 2, 64))
             .map(|asked| At { value: asked.value as u32, span: asked.span }),
+        stop: design.and_then(read_stop),
     };
     if let Some(design) = design {
         ground.extend(read_assignments(design, Allowed::All));

@@ -10,6 +10,7 @@ mod load;
 mod parameter;
 pub mod profile;
 mod section;
+mod stop;
 mod tune;
 
 use std::{fmt, net::IpAddr, path::PathBuf};
@@ -21,6 +22,7 @@ pub use fault::{Fault, FaultReport, ScenarioError, Span};
 pub use load::{load, parse};
 pub use parameter::{Assignment, PARAMETERS, SIDE_PARAMETERS};
 pub use section::At;
+pub use stop::WrittenStop;
 pub(crate) use tune::together;
 
 /// A scenario file, read.
@@ -142,7 +144,7 @@ impl fmt::Display for Factorial {
 /// How runs are laid out in time, as written.
 #[derive(Debug, Clone)]
 pub struct WrittenDesign {
-    /// Blocks; each holds every variant once, and the control.
+    /// Blocks, or the most that are made; each holds every variant once, and the control.
     pub blocks: u32,
     /// Seed of the order; absent is drawn, and recorded.
     pub seed: Option<u64>,
@@ -154,6 +156,8 @@ pub struct WrittenDesign {
     pub factorial: Option<At<Factorial>>,
     /// How many combinations; absent is the smallest fitting design.
     pub combinations: Option<At<u32>>,
+    /// When there are enough blocks; absent is when all are made.
+    pub stop: Option<WrittenStop>,
 }
 
 /// A workload as written.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use schema::{
-    Campaign, CampaignRun, CampaignState, Design, Nanos, Purpose, RunRecord, SCHEMA_VERSION, Stopped,
+    Campaign, CampaignRun, CampaignState, Design, Nanos, Purpose, RunRecord, SCHEMA_VERSION, StopRule,
+    Stopped,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -244,26 +245,33 @@ const HEADS: &str = "SELECT c.id, scenario, question, started_at_unix_ms,
     (SELECT count(DISTINCT sequence) FROM run r WHERE r.campaign = c.id),
     (SELECT count(*) FROM run r WHERE r.campaign = c.id AND status <> 'completed' AND r.id IN
         (SELECT max(id) FROM run l WHERE l.campaign = c.id GROUP BY sequence)),
-    stopped
+    stopped, stop
     FROM campaign c";
 
 fn head(row: &Row<'_>) -> rusqlite::Result<CampaignHead> {
+    let (planned, tried) = (row.get(4)?, row.get(5)?);
+    let kept: Option<Stopped> = row
+        .get::<_, Option<String>>(7)?
+        .map(|word| serde_json::from_value(word.into()).map_err(|error| unreadable(7, error)))
+        .transpose()?;
+    let rule: StopRule =
+        serde_json::from_str(&row.get::<_, String>(8)?).map_err(|error| unreadable(8, error))?;
+    // That all blocks were made is seen by their runs; only what cuts a campaign short is kept.
+    let spent = (rule != StopRule::AllBlocks && tried >= planned).then_some(Stopped::BlocksSpent);
     Ok(CampaignHead {
         id: row.get(0)?,
         scenario: row.get(1)?,
         question: row.get(2)?,
         started_at_unix_ms: row.get::<_, i64>(3)? as u64,
-        planned: row.get(4)?,
-        tried: row.get(5)?,
+        planned,
+        tried,
         not_completed: row.get(6)?,
-        stopped: row.get::<_, Option<String>>(7)?.map(|word| stopped(&word)).transpose()?,
+        stopped: kept.or(spent),
     })
 }
 
-fn stopped(word: &str) -> rusqlite::Result<Stopped> {
-    serde_json::from_value(word.into()).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(7, rusqlite::types::Type::Text, error.into())
-    })
+fn unreadable(column: usize, error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
 }
 
 fn planned_run(row: &Row<'_>) -> Result<PlannedRun, RowError> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use schema::{Bytes, Campaign, CampaignRun, Metric, Outcome, Point, Purpose};
+use schema::{Bytes, Campaign, CampaignRun, Metric, Outcome, Point, Purpose, StopRule};
 
 use super::{
     bound,
@@ -39,8 +39,12 @@ pub(super) struct Subject {
 impl<'c> Runs<'c> {
     /// Sorts the runs of a campaign. Of two runs in one place, as after a resumed campaign, the later one counts.
     pub(super) fn of(campaign: &'c Campaign) -> Self {
-        let mut runs =
-            Runs { by_place: HashMap::new(), unusable: BTreeMap::new(), blocks: campaign.design.blocks };
+        let blocks = match campaign.design.stop {
+            StopRule::AllBlocks => campaign.design.blocks,
+            // Blocks that it did not come to may never be needed: nothing is missing of them.
+            StopRule::WhenDecided { .. } => 0,
+        };
+        let mut runs = Runs { by_place: HashMap::new(), unusable: BTreeMap::new(), blocks };
         for run in &campaign.runs {
             runs.by_place.insert((&run.workload, &run.variant, run.purpose, run.block), run);
             runs.unusable.extend(why_unusable(run).map(|why| (run.sequence, why)));
@@ -216,5 +220,14 @@ mod tests {
         let (pairs, dropped) = Runs::of(&campaign).pairs(place("base"), place("deep"), SUBJECT);
         assert_eq!((pairs.len(), dropped.len()), (7, 3));
         assert_eq!(dropped[0].reason, "base has not run");
+    }
+
+    #[test]
+    fn blocks_that_a_campaign_did_not_need_are_not_missing() {
+        let mut campaign = Sample::default().campaign();
+        campaign.design.stop = StopRule::WhenDecided { first_look: 6, look_every: 1, max_time_ns: None };
+        campaign.runs.retain(|run| run.block < 7);
+        let (pairs, dropped) = Runs::of(&campaign).pairs(place("base"), place("deep"), SUBJECT);
+        assert_eq!((pairs.len(), dropped.len()), (7, 0));
     }
 }
