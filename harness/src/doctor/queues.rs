@@ -32,15 +32,18 @@ const COALESCING: Check = Check {
 /// Three findings a device.
 pub(super) fn findings(view: &View) -> Vec<Finding> {
     let asked = [
-        (&RINGS, Aspect::Rings, ["rx", "tx", "rx_max", "tx_max"]),
-        (&CHANNELS, Aspect::Channels, ["combined", "rx", "tx", "max_combined"]),
-        (&COALESCING, Aspect::Coalescing, ["rx_usecs", "tx_usecs", "adaptive_rx", "adaptive_tx"]),
+        (&RINGS, "-g", Aspect::Rings, ["rx", "tx", "rx_max", "tx_max"]),
+        (&CHANNELS, "-l", Aspect::Channels, ["combined", "rx", "tx", "max_combined"]),
+        (&COALESCING, "-c", Aspect::Coalescing, ["rx_usecs", "tx_usecs", "adaptive_rx", "adaptive_tx"]),
     ];
-    let of_device = |device| asked.map(|(check, aspect, names)| queue(view, device, check, aspect, names));
+    let of_device = |device| asked.map(|asked| queue(view, device, asked));
     view.devices.iter().flat_map(of_device).collect()
 }
 
-fn queue(view: &View, device: &Device, check: &Check, aspect: Aspect, names: [&str; 4]) -> Finding {
+/// A check, the letter with which `ethtool` shows the same, and the fields that matter.
+type Asked = (&'static Check, &'static str, Aspect, [&'static str; 4]);
+
+fn queue(view: &View, device: &Device, (check, letter, aspect, names): Asked) -> Finding {
     let draft = check.about(&device.name);
     let netdevs = device.netdevs();
     let Some(netdev) = netdevs.first() else {
@@ -51,7 +54,7 @@ fn queue(view: &View, device: &Device, check: &Check, aspect: Aspect, names: [&s
         let shown = names.iter().filter_map(|name| fields.get(*name).map(|value| format!("{name} {value}")));
         shown.collect::<Vec<_>>().join(", ")
     });
-    let draft = draft.read(format!("ethtool {netdev} {}", check.name), &in_words);
+    let draft = draft.read(format!("ethtool {letter} {netdev}"), &in_words);
     match in_words {
         Value::Known(words) => draft.fine(words),
         other => draft.without("the driver's answer", &other),

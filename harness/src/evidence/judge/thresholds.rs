@@ -21,9 +21,13 @@ pub struct Thresholds {
     pub interrupts_pass_share: f64,
     /// Share of the interrupts on CPUs that are allowed: below it fails.
     pub interrupts_fail_share: f64,
-    /// Involuntary switches of the polling threads a second: up to it passes.
+    /// Involuntary switches of the polling threads in a run: so few are no rate, however short the run.
+    pub switches_few: u64,
+    /// Involuntary switches of the polling threads a second: up to it passes. What a kernel has to do on every CPU, and the
+    /// agent's look once a second, come to a few.
     pub switches_pass_per_sec: f64,
-    /// Involuntary switches of the polling threads a second: above it fails.
+    /// Involuntary switches of the polling threads a second: above it fails. One other thread that never sleeps makes about
+    /// 120 (Linux 6.18), and has half of the CPU.
     pub switches_fail_per_sec: f64,
     /// Median frequency of a polling CPU as a share of its base frequency: from it on passes.
     pub frequency_pass_share: f64,
@@ -42,8 +46,9 @@ impl Default for Thresholds {
             interrupts_least: 100,
             interrupts_pass_share: 0.99,
             interrupts_fail_share: 0.95,
-            switches_pass_per_sec: 1.0,
-            switches_fail_per_sec: 10.0,
+            switches_few: 5,
+            switches_pass_per_sec: 10.0,
+            switches_fail_per_sec: 50.0,
             frequency_pass_share: 0.95,
         }
     }
