@@ -50,7 +50,7 @@ fn an_invalid_run_cannot_be_missed_in_any_view() {
     let (campaign, comparison) = sample("watched");
     let invalid = campaign.runs.iter().find(|run| !run.record.is_valid()).unwrap();
     let words =
-        format!("Run {} (deep): thread-cpu (requester): pinned to CPU 2, seen on CPU 5", invalid.sequence);
+        format!("Run {} (deep): thread-cpu (requester): pinned to CPU 2, seen on CPU 5", invalid.number());
     let views = [
         render::html(&campaign, &comparison).unwrap(),
         render::markdown(&campaign, &comparison),

@@ -165,6 +165,13 @@ pub struct CampaignRun {
     pub record: RunRecord,
 }
 
+impl CampaignRun {
+    /// The run as people count: from 1. Documents count from 0, in `sequence`.
+    pub fn number(&self) -> u32 {
+        self.sequence + 1
+    }
+}
+
 /// A scenario carried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Campaign {

@@ -99,7 +99,7 @@ fn row(run: &CampaignRun) -> [String; 7] {
         Purpose::Control => format!("{} (control)", run.variant),
     };
     [
-        (run.sequence + 1).to_string(),
+        run.number().to_string(),
         (run.block + 1).to_string(),
         words::moment(run.record.started_at_unix_ms),
         run.workload.clone(),

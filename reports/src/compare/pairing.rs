@@ -108,7 +108,7 @@ impl<'c> Runs<'c> {
 
     fn number(&self, place: Place<'_>, subject: Subject, block: u32) -> Result<f64, String> {
         let run = self.usable(place, block)?;
-        let name = || format!("run {} ({})", run.sequence, run.variant);
+        let name = || format!("run {} ({})", run.number(), run.variant);
         let point = point(run, subject.msg_bytes)
             .ok_or_else(|| format!("{} has no point at {}", name(), subject.msg_bytes))?;
         match subject.metric.of(point) {
@@ -125,7 +125,7 @@ impl<'c> Runs<'c> {
         })?;
         match self.unusable.get(&run.sequence) {
             None => Ok(run),
-            Some(why) => Err(format!("run {} ({}) {}", run.sequence, run.variant, why.kind)),
+            Some(why) => Err(format!("run {} ({}) {}", run.number(), run.variant, why.kind)),
         }
     }
 }
@@ -195,7 +195,7 @@ mod tests {
         let runs = Runs::of(&campaign);
         let (pairs, dropped) = runs.pairs(place("base"), place("deep"), SUBJECT);
         assert_eq!((pairs.len(), dropped.len(), dropped[0].block), (9, 1, 3));
-        assert_eq!(dropped[0].reason, format!("run {} (deep) failed", campaign.runs[lost].sequence));
+        assert_eq!(dropped[0].reason, format!("run {} (deep) failed", campaign.runs[lost].number()));
         assert_eq!(runs.unusable().count(), 1);
     }
 

@@ -12,11 +12,11 @@ use schema::{Campaign, CampaignRun, EncodedHistogram, Point, Purpose, histogram:
 /// Why a campaign cannot be exported.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "run {sequence} at {msg_bytes}: {source}; the store is damaged, export another campaign or restore the file"
+    "run {number} at {msg_bytes}: {source}; the store is damaged, export another campaign or restore the file"
 )]
 pub struct HlogError {
     /// The run.
-    pub sequence: u32,
+    pub number: u32,
     /// The point.
     pub msg_bytes: schema::Bytes,
     /// What is wrong with its histogram.
@@ -60,7 +60,7 @@ fn line(
     offset: f64,
 ) -> Result<(), HlogError> {
     let decoded = histogram.decode().map_err(|source| HlogError {
-        sequence: run.sequence,
+        number: run.number(),
         msg_bytes: point.msg_bytes,
         source,
     })?;
@@ -122,6 +122,6 @@ mod tests {
         let mut campaign = Sample { blocks: 1, ..Sample::default() }.campaign();
         campaign.runs[1].record.points[0].histogram.hdr_v2_deflate_base64 = "AAAA".into();
         let error = hlog(&campaign, |_| true).unwrap_err().to_string();
-        assert!(error.starts_with("run 1 at 64Ki: histogram is not HdrHistogram V2"), "{error}");
+        assert!(error.starts_with("run 2 at 64Ki: histogram is not HdrHistogram V2"), "{error}");
     }
 }

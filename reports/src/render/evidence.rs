@@ -124,7 +124,7 @@ fn found(of: &CheckOfVariant) -> String {
     } else {
         format!("{} of {}", of.of_worst, number::counted(of.runs, "run"))
     };
-    format!("{how_many}; run {}: {}", of.example_run, of.found)
+    format!("{how_many}; run {}: {}", of.example_number(), of.found)
 }
 
 /// Sign and colour class of a level, never by colour alone.
@@ -172,7 +172,7 @@ pub(super) fn invalid(comparison: &Comparison) -> Option<String> {
     let (is, counts) = if excluded.len() == 1 { ("is", "counts") } else { ("are", "count") };
     Some(format!(
         "{count} {is} invalid by the evidence and {counts} for nothing. Run {} ({}): {}{}",
-        first.sequence,
+        first.number(),
         first.variant,
         first.reason,
         if excluded.len() > 1 { "; and others." } else { "." }

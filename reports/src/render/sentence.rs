@@ -100,7 +100,7 @@ fn without_effect(cell: &Cell, comparison: &Comparison) -> String {
     let ours = |variant: &str| variant == cell.candidate || variant == comparison.baseline;
     let first = comparison.unusable.iter().find(|run| run.workload == cell.workload && ours(&run.variant));
     let why = match first {
-        Some(run) => format!("run {} ({}): {}", run.sequence, run.variant, run.reason),
+        Some(run) => format!("run {} ({}): {}", run.number(), run.variant, run.reason),
         None => words::remark(cell),
     };
     format!("with {}, {} could not be judged: {why}", cell.candidate, words::subject(cell))

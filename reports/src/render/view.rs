@@ -350,7 +350,7 @@ fn settings(campaign: &Campaign) -> Vec<facts::FactRow> {
 fn unusable_row(run: &crate::compare::UnusableRun) -> UnusableRow {
     let control = if run.control { ", A/A control" } else { "" };
     UnusableRow {
-        run: format!("Run {}, block {}", run.sequence, run.block),
+        run: format!("Run {}, block {}", run.number(), run.block + 1),
         place: format!("{}, {}{control}", run.workload, run.variant),
         kind: match run.kind {
             Unusable::Failed => "Failed",

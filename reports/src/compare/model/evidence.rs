@@ -66,7 +66,7 @@ pub struct CheckOfVariant {
     pub worst: Level,
     /// Runs that came out so.
     pub of_worst: u32,
-    /// The first of these, by its position in the planned order.
+    /// The first of these, by its position in the planned order, from 0.
     pub example_run: u32,
     /// What was found in it.
     pub found: String,
@@ -74,6 +74,13 @@ pub struct CheckOfVariant {
     pub threshold: String,
     /// What it means.
     pub meaning: String,
+}
+
+impl CheckOfVariant {
+    /// The number of the example as people count: from 1.
+    pub fn example_number(&self) -> u32 {
+        self.example_run + 1
+    }
 }
 
 /// A counter under every variant.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A run that counts for nothing, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnusableRun {
-    /// Position in the planned order.
+    /// Position in the planned order, from 0.
     pub sequence: u32,
     /// Block, from 0.
     pub block: u32,
@@ -19,6 +19,13 @@ pub struct UnusableRun {
     pub kind: Unusable,
     /// In words: stage, side, cause and advice; the bound that was broken; or what the evidence says.
     pub reason: String,
+}
+
+impl UnusableRun {
+    /// The run as people count: from 1.
+    pub fn number(&self) -> u32 {
+        self.sequence + 1
+    }
 }
 
 /// Why a run counts for nothing.

@@ -23,7 +23,7 @@ pub(in crate::render) fn runs(source: Source<'_>, msg_bytes: Bytes) -> Result<Op
         .points(msg_bytes)
         .filter_map(|(run, point)| metric.of(point).map(|value| (run, value)))
         .collect();
-    let Some(last) = source.campaign.runs.iter().map(|run| run.sequence).max().filter(|_| !dots.is_empty())
+    let Some(last) = source.campaign.runs.iter().map(|run| run.number()).max().filter(|_| !dots.is_empty())
     else {
         return Ok(None);
     };
@@ -46,12 +46,12 @@ pub(in crate::render) fn runs(source: Source<'_>, msg_bytes: Bytes) -> Result<Op
             let own =
                 dots.iter().filter(|(run, _)| run.variant == series.name && run.purpose == Purpose::Measure);
             if let Some(spread) = spread(own.map(|(_, value)| *value)) {
-                let ends = [(0.0, spread.median), (f64::from(last), spread.median)];
+                let ends = [(1.0, spread.median), (f64::from(last), spread.median)];
                 chart.plotting_area().draw(&PathElement::new(ends, line(series.paint, 0.45, 2)))?;
             }
         }
         for (run, value) in &dots {
-            let at = (f64::from(run.sequence), *value);
+            let at = (f64::from(run.number()), *value);
             let series = series.iter().find(|series| series.name == run.variant);
             match (run.purpose, series) {
                 (Purpose::Control, _) => mark(chart, Mark::Ring, Paint::Control, at)?,
@@ -73,6 +73,6 @@ pub(in crate::render) fn runs(source: Source<'_>, msg_bytes: Bytes) -> Result<Op
 
 fn sequence_axis(last: u32) -> Axis {
     let step = nice_step(f64::from(last.max(5)) / 8.0).max(1.0);
-    let ticks = steps(0.0, f64::from(last), step).map(|tick| (tick, format!("{tick:.0}"))).collect();
-    Axis { from: -0.6, to: f64::from(last) + 0.6, ticks, title: "run".into() }
+    let ticks = steps(1.0, f64::from(last), step).map(|tick| (tick, format!("{tick:.0}"))).collect();
+    Axis { from: 0.4, to: f64::from(last) + 0.6, ticks, title: "run".into() }
 }
