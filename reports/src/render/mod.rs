@@ -1,6 +1,7 @@
 //! Prints what was computed, for people and for programs. Computes nothing: a number that is not in the campaign or in the
 //! comparison is not printed.
 
+mod change;
 mod evidence;
 mod factorial;
 mod facts;

@@ -106,7 +106,7 @@ pub(super) fn percent(share: f64) -> String {
 
 /// A margin, as it was written: `2%`, `0.5%`.
 pub(super) fn margin(share: f64) -> String {
-    let text = format!("{:.2}", share * 100.0);
+    let text = format!("{:.4}", share * 100.0);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(change(-0.0003), "0.0%");
         assert_eq!(change(0.9999), "+100%");
         assert_eq!(change(98.76), "+9,880%");
-        assert_eq!((margin(0.02), margin(0.005), margin(0.1)), ("2%".into(), "0.5%".into(), "10%".into()));
+        assert_eq!([0.02, 0.005, 0.1, 0.00125].map(margin), ["2%", "0.5%", "10%", "0.125%"]);
     }
 
     #[test]

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::compare::{CampaignVerdict, Cell, Comparison, Effect, Verdict};
 
-use super::{number, words};
+use super::{
+    change::{self, Written},
+    number, words,
+};
 
 /// The verdict in plain words, with its number, interval and n; what is simulated says so.
 pub fn sentence(comparison: &Comparison) -> String {
@@ -58,7 +61,7 @@ fn tally(gates: &[&Cell], telling: &Cell) -> String {
 fn gate(cell: &Cell, comparison: &Comparison) -> String {
     let (subject, candidate, remark) = (words::subject(cell), &cell.candidate, words::remark(cell));
     let Some(effect) = &cell.effect else { return without_effect(cell, comparison) };
-    let numbers = interval(effect, comparison);
+    let numbers = interval(cell, effect, comparison);
     let margin = number::margin(cell.margin);
     match &cell.verdict {
         Verdict::Invalid | Verdict::CouldNotRun => without_effect(cell, comparison),
@@ -68,7 +71,7 @@ fn gate(cell: &Cell, comparison: &Comparison) -> String {
             format!("{subject} is the same with {candidate} as with {baseline}, within {margin} ({numbers})")
         }
         Verdict::Inconclusive { .. } | Verdict::Exploratory => {
-            let change = number::change(effect.change);
+            let change = Written::of(effect, cell.margin).change;
             format!("with {candidate}, {subject} changed by {change} ({numbers}), but {remark}")
         }
         Verdict::Negligible => {
@@ -80,17 +83,16 @@ fn gate(cell: &Cell, comparison: &Comparison) -> String {
 
 fn moved(cell: &Cell, effect: &Effect) -> String {
     let verb = if effect.change < 0.0 { "fell" } else { "rose" };
-    let size = number::percent(effect.change.abs());
+    let size = change::unsigned(effect.change, (effect.high - effect.low) / 2.0, cell.margin);
     format!("with {}, {} {verb} by {size}", cell.candidate, words::subject(cell))
 }
 
 /// `95% interval +1.0% to +2.0%, n = 10 pairs`.
-fn interval(effect: &Effect, comparison: &Comparison) -> String {
+fn interval(cell: &Cell, effect: &Effect, comparison: &Comparison) -> String {
+    let Written { low, high, .. } = Written::of(effect, cell.margin);
     format!(
-        "{} interval {} to {}, n = {}",
+        "{} interval {low} to {high}, n = {}",
         number::margin(1.0 - comparison.alpha),
-        number::change(effect.low),
-        number::change(effect.high),
         number::counted(effect.pairs, "pair")
     )
 }

@@ -6,6 +6,7 @@ use schema::{
 };
 
 use super::{
+    change::Written,
     evidence::{self, EvidenceView},
     facts::{self, Environment, FactGroup},
     number,
@@ -13,7 +14,7 @@ use super::{
     words,
 };
 use crate::{
-    compare::{Cell, Comparison, DETAILS, Unusable, fewest_pairs, spread},
+    compare::{Cell, Comparison, DETAILS, Effect, Unusable, fewest_pairs, spread},
     index::Index,
 };
 
@@ -192,8 +193,9 @@ fn effect_row(cell: &Cell) -> EffectRow {
     let side = |side: &Option<crate::compare::Spread>| {
         side.map_or_else(|| "none".into(), |side| number::value(cell.metric, side.median))
     };
-    let effect = |text: fn(&crate::compare::Effect) -> String| {
-        cell.effect.as_ref().map_or_else(|| "none".into(), text)
+    let effect = |text: fn(Written, &Effect) -> String| match &cell.effect {
+        Some(effect) => text(Written::of(effect, cell.margin), effect),
+        None => "none".into(),
     };
     let remark = Some(words::remark(cell)).filter(|remark| !remark.is_empty());
     EffectRow {
@@ -203,16 +205,14 @@ fn effect_row(cell: &Cell) -> EffectRow {
         candidate: cell.candidate.clone(),
         baseline_median: side(&cell.baseline),
         candidate_median: side(&cell.candidate_runs),
-        change: effect(|effect| number::change(effect.change)),
-        interval: effect(|effect| {
-            format!("{} to {}", number::change(effect.low), number::change(effect.high))
-        }),
+        change: effect(|written, _| written.change),
+        interval: effect(|written, _| format!("{} to {}", written.low, written.high)),
         margin: format!("±{}", number::margin(cell.margin)),
-        p: effect(|effect| number::p_value(effect.p_adjusted)),
+        p: effect(|_, effect| number::p_value(effect.p_adjusted)),
         control: cell
             .control
             .as_ref()
-            .map_or_else(|| "none".into(), |control| number::change(control.change)),
+            .map_or_else(|| "none".into(), |control| Written::of(control, cell.margin / 2.0).change),
         pairs: cell.pairs.len().to_string(),
         verdict: badge(words::verdict(&cell.verdict)),
         remarks: remark.into_iter().chain(cell.flags.iter().map(|flag| words::flag(*flag))).collect(),

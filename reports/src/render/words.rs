@@ -4,7 +4,7 @@ use schema::{LatencyKind, Metric, Test};
 
 use crate::compare::{CampaignVerdict, Cell, ControlFailure, Doubt, Flag, Verdict};
 
-use super::number;
+use super::{change::Written, number};
 
 /// The verdict of a campaign in one word or two.
 pub(super) fn campaign_verdict(verdict: CampaignVerdict) -> &'static str {
@@ -120,7 +120,12 @@ fn doubt(doubt: &Doubt) -> String {
 
 fn control_failure(cell: &Cell, failure: ControlFailure) -> String {
     let Some(control) = &cell.control else { return String::new() };
-    let change = number::change(control.change);
+    // Held against half the margin, or a quarter of it; the side of neither may be lost in rounding.
+    let held_against = match failure {
+        ControlFailure::Significant => cell.margin / 4.0,
+        ControlFailure::TooFarApart => cell.margin / 2.0,
+    };
+    let change = Written::of(control, held_against).change;
     match failure {
         ControlFailure::Significant => {
             let p = number::p_value(control.p_adjusted);
