@@ -85,8 +85,7 @@ pub fn plan(scenario: &Scenario, drawn_seed: u64) -> Result<Plan, ScenarioError>
         runs,
     };
     if let Some(written) = &scenario.design.stop {
-        let fewest = reports::compare::fewest_pairs(plan.questions(), &reports::CompareOptions::default());
-        let settled = stop::settle(written, plan.design.blocks, fewest);
+        let settled = stop::settle(written, plan.design.blocks, plan.fewest_blocks());
         plan.design.stop = settled.map_err(|fault| scenario.error(vec![fault]))?;
     }
     Ok(plan)
@@ -121,6 +120,16 @@ impl Plan {
             if self.gates.is_empty() { 1 } else { self.gates.iter().filter(asks).count() }
         };
         (points.map(gates_of).sum::<usize>() * candidates) as u32
+    }
+
+    /// Blocks below which nothing can be found, whatever is measured.
+    pub fn fewest_blocks(&self) -> u32 {
+        let fewest = if self.factors.is_empty() {
+            reports::compare::fewest_pairs
+        } else {
+            reports::compare::fewest_blocks_for_factors
+        };
+        fewest(self.questions(), &reports::CompareOptions::default())
     }
 }
 
@@ -179,9 +188,12 @@ mod tests {
     fn every_shipped_scenario_has_pairs_enough_for_its_questions() {
         for (scenario, _) in shipped() {
             let plan = plan(&scenario, 1).unwrap();
-            let fewest =
-                reports::compare::fewest_pairs(plan.questions(), &reports::CompareOptions::default());
-            assert!(plan.design.blocks >= fewest, "{}: {} questions", plan.scenario, plan.questions());
+            assert!(
+                plan.design.blocks >= plan.fewest_blocks(),
+                "{}: {} questions",
+                plan.scenario,
+                plan.questions()
+            );
         }
     }
 

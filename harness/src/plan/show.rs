@@ -54,7 +54,7 @@ fn design(plan: &Plan) -> String {
 
 fn sees(plan: &Plan) -> String {
     let (pairs, questions) = (plan.design.blocks, plan.questions());
-    let fewest = reports::compare::fewest_pairs(questions, &reports::CompareOptions::default());
+    let fewest = plan.fewest_blocks();
     let Some(in_sd) = detectable_in_sd(pairs).filter(|_| pairs >= fewest) else {
         return format!(
             "nothing: {pairs} pairs, and a verdict on {questions} questions needs {fewest} (blocks in [design])"

@@ -4,6 +4,7 @@
 //! `docs/measurement.md` explains the method; each file here is one step of it.
 
 mod bound;
+mod candidate;
 mod detail;
 mod effect;
 mod evidence;
@@ -22,8 +23,10 @@ use std::collections::BTreeMap;
 
 use schema::{Bytes, Campaign, CampaignState, Fabric, Metric, Purpose, SCHEMA_VERSION};
 
+use candidate::Candidate;
 pub use detail::{DETAILS, Detail};
 pub use effect::spread;
+use factorial::Layout;
 pub use factorial::design as factorial_design;
 pub use model::*;
 use pairing::{Place, Runs, Subject};
@@ -50,11 +53,19 @@ pub fn fewest_pairs(gates: u32, options: &CompareOptions) -> u32 {
     options.min_pairs.max(signflip::fewest_pairs(options.alpha / f64::from(gates.max(1))))
 }
 
-/// Compares every candidate with the baseline.
+/// The same where factors are asked: what is said of a factor takes a smaller p.
+pub fn fewest_blocks_for_factors(gates: u32, options: &CompareOptions) -> u32 {
+    let level = options.alpha * verdict::Rule::of_factors(2).claim_share;
+    options.min_pairs.max(signflip::fewest_pairs(level / f64::from(gates.max(1))))
+}
+
+/// Compares every candidate with the baseline; where there are factors, what each of them brings.
 pub fn compare(campaign: &Campaign, options: &CompareOptions) -> Comparison {
     let runs = Runs::of(campaign);
     let baseline = questions::baseline(campaign);
-    let questions = baseline.map_or_else(Vec::new, |baseline| questions::questions(campaign, baseline));
+    let layout = Layout::of(&campaign.factors, &campaign.variants);
+    let questions =
+        baseline.map_or_else(Vec::new, |baseline| questions::questions(campaign, baseline, layout.as_ref()));
     let baseline = baseline.map_or_else(String::new, |baseline| baseline.name.clone());
     let bench = Bench { campaign, options, runs: &runs, baseline: &baseline };
     let cells = bench.judge(&questions, bench.fill(&questions));
@@ -69,6 +80,7 @@ pub fn compare(campaign: &Campaign, options: &CompareOptions) -> Comparison {
         alpha: options.alpha,
         verdict,
         looks: None,
+        factorial: layout.as_ref().map(Layout::design),
         cells: cells.into_iter().filter(|cell| cell.gated || !cell.pairs.is_empty()).collect(),
         unusable: runs.unusable().cloned().collect(),
         evidence: evidence::summarise(campaign),
@@ -110,6 +122,7 @@ impl Bench<'_> {
             let places = self.places(question);
             let evidence = verdict::Evidence {
                 options: self.options,
+                rule: question.candidate.rule(),
                 gates,
                 losses: places.iter().flat_map(|place| self.runs.losses(*place)).collect(),
                 beyond: self.samples_beyond(question, &places),
@@ -119,20 +132,46 @@ impl Bench<'_> {
         cells
     }
 
-    /// Baseline, candidate, control.
-    fn places<'q>(&'q self, question: &Question<'q>) -> [Place<'q>; 3] {
-        let place = |variant, purpose| Place { workload: &question.workload.name, variant, purpose };
-        [
-            place(self.baseline, Purpose::Measure),
-            place(&question.candidate.name, Purpose::Measure),
-            place(self.baseline, Purpose::Control),
-        ]
+    fn place<'q>(&self, question: &'q Question<'_>, variant: &'q str, purpose: Purpose) -> Place<'q> {
+        Place { workload: &question.workload.name, variant, purpose }
+    }
+
+    /// The runs that are compared: baseline and candidate, or all combinations.
+    fn sides<'q>(&'q self, question: &'q Question<'_>) -> Vec<Place<'q>> {
+        let names: Vec<&str> = match question.candidate {
+            Candidate::Variant(candidate) => vec![self.baseline, &candidate.name],
+            Candidate::Term { .. } => {
+                self.campaign.variants.iter().map(|variant| variant.name.as_str()).collect()
+            }
+        };
+        names.into_iter().map(|name| self.place(question, name, Purpose::Measure)).collect()
+    }
+
+    /// Everything a verdict rests on: the runs that are compared, and the control.
+    fn places<'q>(&'q self, question: &'q Question<'_>) -> Vec<Place<'q>> {
+        let mut places = self.sides(question);
+        places.push(self.place(question, self.baseline, Purpose::Control));
+        places
+    }
+
+    fn pairs(&self, question: &Question<'_>, subject: Subject) -> (Vec<Pair>, Vec<DroppedPair>) {
+        match question.candidate {
+            Candidate::Variant(candidate) => {
+                let baseline = self.place(question, self.baseline, Purpose::Measure);
+                self.runs.pairs(baseline, self.place(question, &candidate.name, Purpose::Measure), subject)
+            }
+            Candidate::Term { layout, term } => {
+                let (workload, variants) = (&question.workload.name, &self.campaign.variants);
+                factorial::contrasts(self.runs, workload, variants, (layout, term), subject)
+            }
+        }
     }
 
     fn cell(&self, question: &Question<'_>) -> Cell {
-        let [baseline, candidate, control] = self.places(question);
         let subject = Subject { msg_bytes: question.msg_bytes, metric: question.metric };
-        let (pairs, dropped) = self.runs.pairs(baseline, candidate, subject);
+        let (pairs, dropped) = self.pairs(question, subject);
+        let baseline = self.place(question, self.baseline, Purpose::Measure);
+        let control = self.place(question, self.baseline, Purpose::Control);
         let (controls, _) = self.runs.pairs(baseline, control, subject);
         let effect = |pairs: &[Pair]| {
             let direction = question.metric.direction();
@@ -142,26 +181,27 @@ impl Bench<'_> {
             workload: question.workload.name.clone(),
             test: question.test,
             msg_bytes: question.msg_bytes,
-            candidate: question.candidate.name.clone(),
-            asks: Asks::Variant,
-            aliases: Vec::new(),
+            candidate: question.candidate.name(),
+            asks: question.candidate.asks(),
+            aliases: question.candidate.aliases(),
             metric: question.metric,
             gated: question.gated,
             margin: question.margin,
+            control_limit: question.candidate.rule().control_limit(question.margin),
             verdict: Verdict::Exploratory,
             effect: effect(&pairs),
             control: effect(&controls),
             baseline: effect::spread(pairs.iter().map(|pair| pair.baseline)),
             candidate_runs: effect::spread(pairs.iter().map(|pair| pair.candidate)),
-            flags: self.flags([baseline, candidate], question.msg_bytes, &pairs),
+            flags: self.flags(&self.sides(question), question.msg_bytes, &pairs),
             pairs,
             dropped,
         }
     }
 
-    fn flags(&self, sides: [Place<'_>; 2], msg_bytes: Bytes, pairs: &[Pair]) -> Vec<Flag> {
+    fn flags(&self, sides: &[Place<'_>], msg_bytes: Bytes, pairs: &[Pair]) -> Vec<Flag> {
         let drifting = || {
-            let points = sides.into_iter().flat_map(|side| self.runs.points(side, msg_bytes));
+            let points = sides.iter().flat_map(|side| self.runs.points(*side, msg_bytes));
             points.filter_map(steadiness::drifts)
         };
         let runs = drifting().filter(|drifts| *drifts).count() as u32;

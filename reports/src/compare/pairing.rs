@@ -53,6 +53,11 @@ impl<'c> Runs<'c> {
         runs
     }
 
+    /// Blocks, planned or run.
+    pub(super) fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
     /// Runs that count for nothing, in time order.
     pub(super) fn unusable(&self) -> impl Iterator<Item = &UnusableRun> {
         self.unusable.values()
@@ -106,7 +111,8 @@ impl<'c> Runs<'c> {
         Ok(Pair { block, baseline, candidate, ln_ratio: (candidate / baseline).ln() })
     }
 
-    fn number(&self, place: Place<'_>, subject: Subject, block: u32) -> Result<f64, String> {
+    /// The number of one run; the error says which run has none, and why.
+    pub(super) fn number(&self, place: Place<'_>, subject: Subject, block: u32) -> Result<f64, String> {
         let run = self.usable(place, block)?;
         let name = || format!("run {} ({})", run.number(), run.variant);
         let point = point(run, subject.msg_bytes)

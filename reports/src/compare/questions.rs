@@ -2,6 +2,8 @@
 
 use schema::{Bytes, Campaign, Gate, Metric, Role, Test, Variant, Workload};
 
+use super::{candidate::Candidate, factorial::Layout, model::Asks};
+
 /// One cell to be filled.
 pub(super) struct Question<'c> {
     /// The workload.
@@ -11,7 +13,7 @@ pub(super) struct Question<'c> {
     /// Message size.
     pub(super) msg_bytes: Bytes,
     /// The candidate.
-    pub(super) candidate: &'c Variant,
+    pub(super) candidate: Candidate<'c>,
     /// What is compared.
     pub(super) metric: Metric,
     /// Whether the verdict rests on it.
@@ -26,17 +28,41 @@ pub(super) fn baseline(campaign: &Campaign) -> Option<&Variant> {
 }
 
 /// Every cell, in the order of workload, message size, candidate, metric.
-pub(super) fn questions<'c>(campaign: &'c Campaign, baseline: &Variant) -> Vec<Question<'c>> {
-    let candidates = || campaign.variants.iter().filter(|variant| variant.role == Role::Candidate);
+///
+/// With factors, they and their interactions are asked, not the combinations: each of these is one run a block, and the report
+/// shows its numbers anyway. Interactions are asked of the gates' metrics, and are never gates: what decides was declared.
+pub(super) fn questions<'c>(
+    campaign: &'c Campaign,
+    baseline: &Variant,
+    layout: Option<&'c Layout<'c>>,
+) -> Vec<Question<'c>> {
+    let candidates: Vec<Candidate<'c>> = match layout {
+        Some(layout) => layout.terms().into_iter().map(|term| Candidate::Term { layout, term }).collect(),
+        None => {
+            let candidates = campaign.variants.iter().filter(|variant| variant.role == Role::Candidate);
+            candidates.map(Candidate::Variant).collect()
+        }
+    };
     let mut questions = Vec::new();
     for workload in &campaign.workloads {
         let Some(spec) = workload.specs.get(&baseline.name) else { continue };
         for msg_bytes in &spec.msg_bytes {
-            for candidate in candidates() {
+            for candidate in &candidates {
                 for metric in metrics(spec.test) {
-                    let (gated, margin) = gate(&campaign.gates, workload, spec.test, *msg_bytes, metric);
-                    let (test, msg_bytes) = (spec.test, *msg_bytes);
-                    questions.push(Question { workload, test, msg_bytes, candidate, metric, gated, margin });
+                    let (gate, margin) = gate(&campaign.gates, workload, spec.test, *msg_bytes, metric);
+                    let interaction = candidate.asks() == Asks::Interaction;
+                    if interaction && !gate {
+                        continue;
+                    }
+                    questions.push(Question {
+                        workload,
+                        test: spec.test,
+                        msg_bytes: *msg_bytes,
+                        candidate: *candidate,
+                        metric,
+                        gated: gate && !interaction,
+                        margin,
+                    });
                 }
             }
         }
@@ -75,7 +101,7 @@ mod tests {
     fn gates_of(gates: Vec<Gate>) -> Vec<(Bytes, Metric, f64)> {
         let mut campaign = Sample { sizes: vec![Bytes(4096), Bytes(65_536)], ..Sample::default() }.campaign();
         campaign.gates = gates;
-        questions(&campaign, baseline(&campaign).unwrap())
+        questions(&campaign, baseline(&campaign).unwrap(), None)
             .into_iter()
             .filter(|question| question.gated)
             .map(|question| (question.msg_bytes, question.metric, question.margin))

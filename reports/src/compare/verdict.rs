@@ -11,10 +11,40 @@ use super::{
 /// Samples that must lie beyond a quantile, in every run, for a verdict on it.
 pub(super) const GATE_TAIL_SAMPLES: f64 = 100.0;
 
+/// What it takes to say something of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Rule {
+    /// Share of the level below which p must be to claim a change past the margin.
+    pub(super) claim_share: f64,
+    /// How many times as noisy the control is as what is compared.
+    control_noise: f64,
+}
+
+impl Rule {
+    /// A candidate against the baseline of its block; the control is a pair as well.
+    pub(super) fn of_pairs() -> Self {
+        Rule { claim_share: 1.0, control_noise: 1.0 }
+    }
+
+    /// A factor over all runs of a block. Half of them against the other half is `sqrt(runs / 2)` times as steady as one run against
+    /// another, so the control may stray that much further; and since it then vouches for less, a claim takes a fifth of the level,
+    /// which by itself keeps false ones at 1 %.
+    pub(super) fn of_factors(runs: u32) -> Self {
+        Rule { claim_share: 0.2, control_noise: (f64::from(runs) / 2.0).sqrt() }
+    }
+
+    /// The control may differ by this share.
+    pub(super) fn control_limit(self, margin: f64) -> f64 {
+        self.control_noise * margin / 2.0
+    }
+}
+
 /// What a verdict needs to know beside the cell.
 pub(super) struct Evidence<'a> {
     /// Level, floor of pairs.
     pub(super) options: &'a CompareOptions,
+    /// What a claim takes.
+    pub(super) rule: Rule,
     /// Gates in the family that is corrected for.
     pub(super) gates: u32,
     /// Why runs on either side, or of the control, count for nothing.
@@ -42,10 +72,12 @@ pub(super) fn of(cell: &Cell, evidence: &Evidence<'_>) -> Verdict {
     match (enough(&cell.effect, least), enough(&cell.control, least)) {
         (Err(have), _) => lacking(Doubt::TooFewPairs { have, least }, evidence),
         (_, Err(have)) => lacking(Doubt::TooFewControls { have, least }, evidence),
-        (Ok(effect), Ok(control)) => match control_failure(control, cell.margin, evidence.options.alpha) {
-            Some(control) => Verdict::Unstable { control },
-            None => settled(effect, cell, evidence),
-        },
+        (Ok(effect), Ok(control)) => {
+            match control_failure(control, cell.control_limit, evidence.options.alpha) {
+                Some(control) => Verdict::Unstable { control },
+                None => settled(effect, cell, evidence),
+            }
+        }
     }
 }
 
@@ -60,19 +92,26 @@ fn lacking(doubt: Doubt, evidence: &Evidence<'_>) -> Verdict {
 
 /// Fewer pairs than this cannot give a verdict, whatever they say.
 fn floor(evidence: &Evidence<'_>) -> u32 {
-    let level = evidence.options.alpha / f64::from(evidence.gates.max(1));
+    let level = evidence.claim_level() / f64::from(evidence.gates.max(1));
     evidence.options.min_pairs.max(signflip::fewest_pairs(level))
+}
+
+impl Evidence<'_> {
+    /// The corrected p below which a change past the margin is claimed.
+    fn claim_level(&self) -> f64 {
+        self.options.alpha * self.rule.claim_share
+    }
 }
 
 /// Whether baseline and baseline differ by so much that a finding past the margin could be made of it.
 ///
-/// A quarter of the margin is too little for that, however significant: without this floor one sound campaign in twenty
+/// Half the limit, a quarter of the margin between pairs, is too little for that, however significant: without this floor one sound campaign in twenty
 /// would be called unstable.
-pub(super) fn control_failure(control: &Effect, margin: f64, alpha: f64) -> Option<ControlFailure> {
+pub(super) fn control_failure(control: &Effect, limit: f64, alpha: f64) -> Option<ControlFailure> {
     let apart = control.change.abs();
-    if apart > margin / 2.0 {
+    if apart > limit {
         Some(ControlFailure::TooFarApart)
-    } else if control.p_adjusted < alpha && apart > margin / 4.0 {
+    } else if control.p_adjusted < alpha && apart > limit / 2.0 {
         Some(ControlFailure::Significant)
     } else {
         None
@@ -83,15 +122,17 @@ fn settled(effect: &Effect, cell: &Cell, evidence: &Evidence<'_>) -> Verdict {
     let significant = effect.p_adjusted < evidence.options.alpha;
     let matters = effect.change.abs() > cell.margin;
     let within = effect.equivalence_low > -cell.margin && effect.equivalence_high < cell.margin;
+    let needed = || pairs_needed(effect, cell.margin, evidence);
     match (significant, matters) {
+        (true, true) if effect.p_adjusted >= evidence.claim_level() => Verdict::Inconclusive {
+            doubt: Doubt::NotSureEnough { level: evidence.claim_level() },
+            pairs_needed: needed(),
+        },
         (true, true) if is_better(effect.change, cell.metric) => Verdict::Improved,
         (true, true) => Verdict::Regressed,
         (true, false) => Verdict::Negligible,
         (false, _) if within => Verdict::Equivalent,
-        (false, _) => Verdict::Inconclusive {
-            doubt: Doubt::WideInterval,
-            pairs_needed: pairs_needed(effect, cell.margin, evidence),
-        },
+        (false, _) => Verdict::Inconclusive { doubt: Doubt::WideInterval, pairs_needed: needed() },
     }
 }
 
@@ -107,7 +148,7 @@ pub(super) fn is_better(change: f64, metric: Metric) -> bool {
 /// where that is within the margin, find one as large as the margin or show that there is none.
 fn pairs_needed(effect: &Effect, margin: f64, evidence: &Evidence<'_>) -> Option<u32> {
     let (seen, margin) = (effect.change.ln_1p().abs(), margin.ln_1p());
-    let level = evidence.options.alpha / f64::from(evidence.gates.max(1));
+    let level = evidence.claim_level() / f64::from(evidence.gates.max(1));
     let detect = power::pairs_to_detect(seen.max(margin) / effect.sd_ln, level, power::POWER)?;
     let equivalence = if seen < margin {
         power::pairs_to_show_equivalence(margin / effect.sd_ln, evidence.options.alpha, power::POWER)?

@@ -2,7 +2,7 @@
 
 use schema::{LatencyKind, Metric, Test};
 
-use crate::compare::{CampaignVerdict, Cell, ControlFailure, Doubt, Flag, Verdict};
+use crate::compare::{Asks, CampaignVerdict, Cell, ControlFailure, Doubt, Flag, Verdict};
 
 use super::{change::Written, number};
 
@@ -110,6 +110,12 @@ fn doubt(doubt: &Doubt) -> String {
         Doubt::TooFewPairs { have, .. } => format!("only {}", number::counted(*have, "usable pair")),
         Doubt::TooFewControls { have, .. } => format!("only {}", number::counted(*have, "usable A/A pair")),
         Doubt::WideInterval => "the interval reaches across the margin".into(),
+        Doubt::NotSureEnough { level } => {
+            format!(
+                "it is past the margin, and to say so of a factor takes p below {}",
+                number::p_value(*level)
+            )
+        }
         Doubt::TooFewSamples { beyond, least } => format!(
             "only {} samples of a run lie beyond the quantile, {least} are needed: measure longer",
             number::three_digits(*beyond)
@@ -132,10 +138,12 @@ fn control_failure(cell: &Cell, failure: ControlFailure) -> String {
             format!("the baseline differs from itself by {change} (p {p}) in the A/A control")
         }
         ControlFailure::TooFarApart => {
-            let half = number::margin(cell.margin / 2.0);
-            format!(
-                "the baseline differs from itself by {change} in the A/A control, more than half the margin ({half})"
-            )
+            let limit = number::margin(cell.control_limit);
+            let why = match cell.asks {
+                Asks::Variant => format!("half the margin ({limit})"),
+                Asks::Factor | Asks::Interaction => format!("the {limit} that so many runs even out"),
+            };
+            format!("the baseline differs from itself by {change} in the A/A control, more than {why}")
         }
     }
 }

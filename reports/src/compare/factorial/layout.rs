@@ -43,7 +43,6 @@ impl<'c> Layout<'c> {
 
     /// The factors, then the interactions of two that no factor can be taken for; of several that can't be told from each
     /// other, the first.
-    #[cfg(test)]
     pub(in crate::compare) fn terms(&self) -> Vec<Term> {
         let mut terms: Vec<Term> = (0..self.names.len()).map(Term::Factor).collect();
         let factors = terms.clone();
@@ -66,7 +65,6 @@ impl<'c> Layout<'c> {
     }
 
     /// Names of the other terms that have the same column.
-    #[cfg(test)]
     pub(in crate::compare) fn aliases(&self, term: Term) -> Vec<String> {
         self.all()
             .filter(|other| *other != term && self.same(term, *other))
@@ -74,8 +72,13 @@ impl<'c> Layout<'c> {
             .collect()
     }
 
+    /// The sign of a factor in each variant.
+    pub(in crate::compare) fn column(&self, factor: usize) -> &[i32] {
+        &self.columns[factor]
+    }
+
     /// The sign of a term in each variant.
-    pub(in crate::compare) fn signs(&self, term: Term) -> Vec<i32> {
+    fn signs(&self, term: Term) -> Vec<i32> {
         (0..self.rows)
             .map(|row| self.members(term).map(|factor| self.columns[factor][row]).product())
             .collect()
@@ -115,7 +118,12 @@ impl<'c> Layout<'c> {
             .sum()
     }
 
-    fn design(&self) -> FactorialDesign {
+    /// Runs of a block that a term is measured by.
+    pub(in crate::compare) fn runs(&self) -> u32 {
+        self.rows as u32
+    }
+
+    pub(in crate::compare) fn design(&self) -> FactorialDesign {
         FactorialDesign {
             factors: self.names.iter().map(|name| (*name).to_owned()).collect(),
             combinations: self.rows as u32,

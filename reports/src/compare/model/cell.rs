@@ -28,6 +28,10 @@ pub struct Cell {
     pub gated: bool,
     /// Changes below this share do not matter.
     pub margin: f64,
+    /// The control may differ by this share before nothing is claimed: half the margin; for a factor more, since a contrast of many
+    /// runs is so much steadier than the pair of runs that the control is.
+    #[serde(default)]
+    pub control_limit: f64,
     /// What it says.
     pub verdict: Verdict,
     /// Candidate against baseline; null without two pairs.
@@ -85,7 +89,8 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// A baseline and a candidate run of the same block.
+/// A baseline and a candidate run of the same block; of a factor, the geometric means of the runs with it off and on; of an
+/// interaction, what both factors together would be if each brought what it brings alone, and what they are.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
     /// Block, from 0.

@@ -42,6 +42,9 @@ pub struct Comparison {
     /// How far a campaign that may stop early has looked; null for one that makes all its blocks.
     #[serde(default)]
     pub looks: Option<Looks>,
+    /// What was combined and what can therefore be told apart; null for a campaign of listed variants.
+    #[serde(default)]
+    pub factorial: Option<FactorialDesign>,
     /// In the order of workload, message size, candidate, metric.
     pub cells: Vec<Cell>,
     /// Runs that could not be used, in time order.

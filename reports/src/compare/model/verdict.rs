@@ -76,6 +76,11 @@ pub enum Doubt {
     },
     /// The interval reaches across the margin.
     WideInterval,
+    /// Past the margin and significant, but not by as much as it takes to say so of a factor.
+    NotSureEnough {
+        /// The corrected p it takes.
+        level: f64,
+    },
     /// Too few samples lie beyond the quantile in a run.
     TooFewSamples {
         /// Samples beyond the quantile, in the run that has fewest.
