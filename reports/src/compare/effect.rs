@@ -1,45 +1,75 @@
-//! From paired log-ratios to an effect: mean, Student's interval, sign-flip p.
+//! From paired log-ratios to an effect: what each method of `stats` says of them.
 
 use schema::Direction;
 
 use super::{
-    model::{Effect, Pair, Spread},
-    power::t_quantile,
+    levels::Levels,
+    model::{Effect, Estimate, Flag, Method, Pair, Range, Spread},
     signflip,
+    stats::{share, student::Student, walsh},
 };
 
+/// What an effect is asked of some pairs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ask {
+    /// Which way is better.
+    pub(super) direction: Direction,
+    /// Changes below this share do not matter.
+    pub(super) margin: f64,
+    /// Levels of the intervals.
+    pub(super) levels: Levels,
+    /// Seed of whatever is drawn.
+    pub(super) seed: u64,
+}
+
 /// The effect of some pairs; none with fewer than two, which have no spread. `p_adjusted` starts as `p`.
-pub(super) fn of(pairs: &[Pair], direction: Direction, alpha: f64, seed: u64) -> Option<Effect> {
+pub(super) fn of(pairs: &[Pair], ask: Ask) -> Option<Effect> {
     if pairs.len() < 2 {
         return None;
     }
     let d: Vec<f64> = pairs.iter().map(|pair| pair.ln_ratio).collect();
     let n = d.len() as u32;
-    let (mean, sd) = mean_and_sd(&d);
-    let error = sd / f64::from(n).sqrt();
-    let at = |t: f64| (mean + t * error).exp_m1();
-    let (wide, narrow) = (t_quantile(n, alpha / 2.0), t_quantile(n, alpha));
-    let p = signflip::p_value(&d, seed);
+    let tail = ask.levels.difference / 2.0;
+    let student = Student::of(&d);
+    let wide = student.interval(tail);
+    let narrow = student.interval(ask.levels.equivalence);
+    let p = signflip::p_value(&d, ask.seed);
+    let better_share = better_share(&d, ask.direction);
+    let (better_low, better_high) = share::wilson(better_share, n, tail);
     Some(Effect {
         pairs: n,
-        change: mean.exp_m1(),
-        low: at(-wide),
-        high: at(wide),
-        equivalence_low: at(-narrow),
-        equivalence_high: at(narrow),
-        sd_ln: sd,
+        change: student.mean.exp_m1(),
+        low: wide.0.exp_m1(),
+        high: wide.1.exp_m1(),
+        equivalence_low: narrow.0.exp_m1(),
+        equivalence_high: narrow.1.exp_m1(),
+        sd_ln: student.sd,
         p,
         p_adjusted: p,
-        better_share: better_share(&d, direction),
+        p_t: Some(student.p()),
+        p_equivalence: Some(student.p_within((-ask.margin).ln_1p(), ask.margin.ln_1p())),
+        hodges_lehmann: walsh::interval(&d, tail).map(|(low, high)| Estimate {
+            change: walsh::estimate(&d).exp_m1(),
+            low: low.exp_m1(),
+            high: high.exp_m1(),
+        }),
+        better_share,
+        better_interval: Some(Range { low: better_low, high: better_high }),
+        cross_check: None,
     })
 }
 
-/// Mean and sample standard deviation.
-pub(super) fn mean_and_sd(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-    (mean, (squares / (n - 1.0)).sqrt())
+/// The methods whose interval does not say what the effect's own says of whether there is a change.
+pub(super) fn disagreements(effect: &Effect) -> impl Iterator<Item = Flag> {
+    let robust = effect.hodges_lehmann.map(|by| (Method::HodgesLehmann, by.low, by.high));
+    let drawn = effect.cross_check.map(|by| (by.method, by.low, by.high));
+    let changed = |low: f64, high: f64| low > 0.0 || high < 0.0;
+    let says = changed(effect.low, effect.high);
+    robust
+        .into_iter()
+        .chain(drawn)
+        .filter(move |(_, low, high)| changed(*low, *high) != says)
+        .map(|(method, low, high)| Flag::MethodsDisagree { method, low, high })
 }
 
 fn better_share(d: &[f64], direction: Direction) -> f64 {
@@ -82,13 +112,18 @@ mod tests {
         numbers.iter().enumerate().map(pair).collect()
     }
 
+    fn ask() -> Ask {
+        let levels = Levels::of_one_look(0.05);
+        Ask { direction: Direction::HigherIsBetter, margin: 0.02, levels, seed: 1 }
+    }
+
     fn effect(numbers: &[(f64, f64)]) -> Effect {
-        of(&pairs(numbers), Direction::HigherIsBetter, 0.05, 1).unwrap()
+        of(&pairs(numbers), ask()).unwrap()
     }
 
     #[test]
     fn one_pair_has_no_effect() {
-        assert_eq!(of(&pairs(&[(1.0, 2.0)]), Direction::HigherIsBetter, 0.05, 1), None);
+        assert_eq!(of(&pairs(&[(1.0, 2.0)]), ask()), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod detail;
 mod effect;
 mod evidence;
 mod factorial;
+mod levels;
 mod model;
 mod multiplicity;
 mod pairing;
@@ -16,6 +17,7 @@ mod power;
 mod questions;
 mod saddlepoint;
 mod signflip;
+mod stats;
 mod steadiness;
 mod verdict;
 
@@ -28,6 +30,7 @@ pub use detail::{DETAILS, Detail};
 pub use effect::spread;
 use factorial::Layout;
 pub use factorial::design as factorial_design;
+use levels::Levels;
 pub use model::*;
 use pairing::{Place, Runs, Subject};
 use questions::Question;
@@ -67,7 +70,8 @@ pub fn compare(campaign: &Campaign, options: &CompareOptions) -> Comparison {
     let questions =
         baseline.map_or_else(Vec::new, |baseline| questions::questions(campaign, baseline, layout.as_ref()));
     let baseline = baseline.map_or_else(String::new, |baseline| baseline.name.clone());
-    let bench = Bench { campaign, options, runs: &runs, baseline: &baseline };
+    let levels = Levels::of_one_look(options.alpha);
+    let bench = Bench { campaign, options, levels, runs: &runs, baseline: &baseline };
     let cells = bench.judge(&questions, bench.fill(&questions));
     let verdict = verdict::of_campaign(cells.iter().filter(|cell| cell.gated).map(|cell| &cell.verdict));
     Comparison {
@@ -102,6 +106,7 @@ fn simulated(campaign: &Campaign) -> Vec<String> {
 struct Bench<'c> {
     campaign: &'c Campaign,
     options: &'c CompareOptions,
+    levels: Levels,
     runs: &'c Runs<'c>,
     baseline: &'c str,
 }
@@ -110,8 +115,9 @@ impl Bench<'_> {
     /// Every cell with its pairs and effects, not yet corrected for their number and not yet judged.
     fn fill(&self, questions: &[Question<'_>]) -> Vec<Cell> {
         let mut cells: Vec<Cell> = questions.iter().map(|question| self.cell(question)).collect();
-        correct(&mut cells, true, multiplicity::holm);
-        correct(&mut cells, false, multiplicity::benjamini_hochberg);
+        correct(&mut cells, true, |cell| cell.effect.as_mut(), multiplicity::holm);
+        correct(&mut cells, true, |cell| cell.against_control.as_mut(), multiplicity::holm);
+        correct(&mut cells, false, |cell| cell.effect.as_mut(), multiplicity::benjamini_hochberg);
         correct_controls(&mut cells);
         cells
     }
@@ -123,6 +129,7 @@ impl Bench<'_> {
             let evidence = verdict::Evidence {
                 options: self.options,
                 rule: question.candidate.rule(),
+                levels: self.levels,
                 gates,
                 losses: places.iter().flat_map(|place| self.runs.losses(*place)).collect(),
                 beyond: self.samples_beyond(question, &places),
@@ -173,10 +180,24 @@ impl Bench<'_> {
         let baseline = self.place(question, self.baseline, Purpose::Measure);
         let control = self.place(question, self.baseline, Purpose::Control);
         let (controls, _) = self.runs.pairs(baseline, control, subject);
-        let effect = |pairs: &[Pair]| {
-            let direction = question.metric.direction();
-            effect::of(pairs, direction, self.options.alpha, self.campaign.design.seed)
+        // Only a gate claims anything; a factor is asked of so many runs that one more baseline says little.
+        let against_control = match question.candidate {
+            Candidate::Variant(candidate) if question.gated => {
+                let candidate = self.place(question, &candidate.name, Purpose::Measure);
+                Some(self.runs.pairs(control, candidate, subject).0)
+            }
+            Candidate::Variant(_) | Candidate::Term { .. } => None,
         };
+        let ask = effect::Ask {
+            direction: question.metric.direction(),
+            margin: question.margin,
+            levels: self.levels,
+            seed: self.campaign.design.seed,
+        };
+        let effect = effect::of(&pairs, ask);
+        let mut flags = self.flags(&self.sides(question), question.msg_bytes, &pairs);
+        let enough = effect.iter().filter(|effect| effect.pairs >= self.options.min_pairs);
+        flags.extend(enough.flat_map(effect::disagreements));
         Cell {
             workload: question.workload.name.clone(),
             test: question.test,
@@ -189,11 +210,12 @@ impl Bench<'_> {
             margin: question.margin,
             control_limit: question.candidate.rule().control_limit(question.margin),
             verdict: Verdict::Exploratory,
-            effect: effect(&pairs),
-            control: effect(&controls),
+            effect,
+            control: effect::of(&controls, ask),
+            against_control: against_control.and_then(|pairs| effect::of(&pairs, ask)),
             baseline: effect::spread(pairs.iter().map(|pair| pair.baseline)),
             candidate_runs: effect::spread(pairs.iter().map(|pair| pair.candidate)),
-            flags: self.flags(&self.sides(question), question.msg_bytes, &pairs),
+            flags,
             pairs,
             dropped,
         }
@@ -224,11 +246,16 @@ impl Bench<'_> {
 }
 
 /// Corrects the p-values of the gates, or of the other cells, for their number.
-fn correct(cells: &mut [Cell], gated: bool, correction: fn(&[f64]) -> Vec<f64>) {
-    let family = || cells.iter().filter(|cell| cell.gated == gated).filter_map(|cell| cell.effect);
-    let corrected = correction(&family().map(|effect| effect.p).collect::<Vec<_>>());
-    let effects = cells.iter_mut().filter(|cell| cell.gated == gated).filter_map(|cell| cell.effect.as_mut());
-    for (effect, p) in effects.zip(corrected) {
+fn correct(
+    cells: &mut [Cell],
+    gated: bool,
+    which: fn(&mut Cell) -> Option<&mut Effect>,
+    correction: fn(&[f64]) -> Vec<f64>,
+) {
+    let family: Vec<&mut Effect> =
+        cells.iter_mut().filter(|cell| cell.gated == gated).filter_map(which).collect();
+    let corrected = correction(&family.iter().map(|effect| effect.p).collect::<Vec<_>>());
+    for (effect, p) in family.into_iter().zip(corrected) {
         effect.p_adjusted = p;
     }
 }

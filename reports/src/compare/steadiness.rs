@@ -2,7 +2,7 @@
 
 use schema::{Point, Test, record::Interval};
 
-use super::effect::{mean_and_sd, median_of_sorted};
+use super::{effect::median_of_sorted, stats::student::mean_and_sd};
 
 /// First and last third may differ by this share.
 const DRIFT: f64 = 0.05;

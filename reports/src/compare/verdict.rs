@@ -4,7 +4,8 @@ use schema::{Direction, Metric};
 
 use super::{
     CompareOptions,
-    model::{CampaignVerdict, Cell, ControlFailure, Doubt, Effect, Unusable, Verdict},
+    levels::Levels,
+    model::{Asks, CampaignVerdict, Cell, ControlFailure, Doubt, Effect, Unusable, Verdict},
     power, signflip,
 };
 
@@ -41,8 +42,10 @@ impl Rule {
 
 /// What a verdict needs to know beside the cell.
 pub(super) struct Evidence<'a> {
-    /// Level, floor of pairs.
+    /// Floor of pairs, and the level at which controls are tested.
     pub(super) options: &'a CompareOptions,
+    /// The levels of this look.
+    pub(super) levels: Levels,
     /// What a claim takes.
     pub(super) rule: Rule,
     /// Gates in the family that is corrected for.
@@ -99,7 +102,7 @@ fn floor(evidence: &Evidence<'_>) -> u32 {
 impl Evidence<'_> {
     /// The corrected p below which a change past the margin is claimed.
     fn claim_level(&self) -> f64 {
-        self.options.alpha * self.rule.claim_share
+        self.levels.difference * self.rule.claim_share
     }
 }
 
@@ -119,7 +122,7 @@ pub(super) fn control_failure(control: &Effect, limit: f64, alpha: f64) -> Optio
 }
 
 fn settled(effect: &Effect, cell: &Cell, evidence: &Evidence<'_>) -> Verdict {
-    let significant = effect.p_adjusted < evidence.options.alpha;
+    let significant = effect.p_adjusted < evidence.levels.difference;
     let matters = effect.change.abs() > cell.margin;
     let within = effect.equivalence_low > -cell.margin && effect.equivalence_high < cell.margin;
     let needed = || pairs_needed(effect, cell.margin, evidence);
@@ -128,11 +131,28 @@ fn settled(effect: &Effect, cell: &Cell, evidence: &Evidence<'_>) -> Verdict {
             doubt: Doubt::NotSureEnough { level: evidence.claim_level() },
             pairs_needed: needed(),
         },
+        (true, true) if !holds_against_control(effect, cell, evidence.levels) => {
+            Verdict::Inconclusive { doubt: Doubt::NotAgainstControl, pairs_needed: needed() }
+        }
         (true, true) if is_better(effect.change, cell.metric) => Verdict::Improved,
         (true, true) => Verdict::Regressed,
         (true, false) => Verdict::Negligible,
         (false, _) if within => Verdict::Equivalent,
         (false, _) => Verdict::Inconclusive { doubt: Doubt::WideInterval, pairs_needed: needed() },
+    }
+}
+
+/// Whether the candidate differs from the second baseline run of each block as well, in the same direction.
+///
+/// The first runs stand on one side of every pair and of the control too: where they came out low by chance, candidate and control
+/// are high together, and a control that passes vouches for nothing. Against the second runs the same chance does not work.
+fn holds_against_control(effect: &Effect, cell: &Cell, levels: Levels) -> bool {
+    match (cell.asks, &cell.against_control) {
+        (Asks::Variant, Some(other)) => {
+            other.p_adjusted < levels.difference && other.change.signum() == effect.change.signum()
+        }
+        (Asks::Variant, None) => false,
+        (Asks::Factor | Asks::Interaction, _) => true,
     }
 }
 
@@ -151,7 +171,7 @@ fn pairs_needed(effect: &Effect, margin: f64, evidence: &Evidence<'_>) -> Option
     let level = evidence.claim_level() / f64::from(evidence.gates.max(1));
     let detect = power::pairs_to_detect(seen.max(margin) / effect.sd_ln, level, power::POWER)?;
     let equivalence = if seen < margin {
-        power::pairs_to_show_equivalence(margin / effect.sd_ln, evidence.options.alpha, power::POWER)?
+        power::pairs_to_show_equivalence(margin / effect.sd_ln, evidence.levels.equivalence, power::POWER)?
     } else {
         0
     };

@@ -2,7 +2,7 @@
 
 use schema::{LatencyKind, Metric, Test};
 
-use crate::compare::{Asks, CampaignVerdict, Cell, ControlFailure, Doubt, Flag, Verdict};
+use crate::compare::{Asks, CampaignVerdict, Cell, ControlFailure, Doubt, Flag, Method, Verdict};
 
 use super::{change::Written, number};
 
@@ -116,6 +116,9 @@ fn doubt(doubt: &Doubt) -> String {
                 number::p_value(*level)
             )
         }
+        Doubt::NotAgainstControl => {
+            "past the margin against the first baseline run of each block, and not for sure against the second".into()
+        }
         Doubt::TooFewSamples { beyond, least } => format!(
             "only {} samples of a run lie beyond the quantile, {least} are needed: measure longer",
             number::three_digits(*beyond)
@@ -155,9 +158,27 @@ pub(super) fn flag(flag: Flag) -> String {
             format!("{runs} of {of} runs drifted by more than 5% between their first and last third")
         }
         Flag::Autocorrelated { r } => {
+            format!("successive pairs depend on each other (lag-1 autocorrelation {r:.2})")
+        }
+        Flag::MethodsDisagree { method, low, high } => {
+            let holds = if low <= 0.0 && high >= 0.0 { "holds" } else { "does not hold" };
             format!(
-                "successive pairs depend on each other (lag-1 autocorrelation {r:.2}): the interval is too narrow"
+                "methods disagree on whether there is a change: {}, {} to {}, {holds} no change",
+                self::method(method),
+                number::change(low),
+                number::change(high)
             )
         }
+    }
+}
+
+/// The interval of a method, in a sentence.
+pub(super) fn method(method: Method) -> &'static str {
+    match method {
+        Method::HodgesLehmann => "the Hodges-Lehmann interval",
+        Method::Bca => "the BCa bootstrap interval",
+        Method::Studentised => "the studentised bootstrap interval",
+        Method::MovingBlock => "the moving-block bootstrap interval",
+        Method::Hierarchical => "the bootstrap interval over node pairs",
     }
 }

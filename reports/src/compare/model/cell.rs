@@ -3,7 +3,7 @@
 use schema::{Bytes, Metric, Test};
 use serde::{Deserialize, Serialize};
 
-use super::Verdict;
+use super::{Effect, Flag, Verdict};
 
 /// One question: this metric, of this workload and size, under this candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,6 +38,10 @@ pub struct Cell {
     pub effect: Option<Effect>,
     /// Second baseline run against the first; null without two pairs.
     pub control: Option<Effect>,
+    /// Candidate against the second baseline run, which a change past the margin must hold against as well; null without two pairs,
+    /// for what is not a variant, and in documents of earlier releases.
+    #[serde(default)]
+    pub against_control: Option<Effect>,
     /// The baseline's runs in the usable pairs.
     pub baseline: Option<Spread>,
     /// The candidate's runs in the usable pairs.
@@ -48,32 +52,6 @@ pub struct Cell {
     pub dropped: Vec<DroppedPair>,
     /// What casts doubt on the pairs without deciding the verdict.
     pub flags: Vec<Flag>,
-}
-
-/// A difference between two sides, from pairs of runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Effect {
-    /// Pairs.
-    pub pairs: u32,
-    /// exp(mean of ln(candidate/baseline)) - 1.
-    pub change: f64,
-    /// Lower end of the 95 % interval of `change` (1 - alpha), Student t.
-    pub low: f64,
-    /// Upper end of it.
-    pub high: f64,
-    /// Lower end of the 90 % interval (1 - 2 alpha), by which equivalence is judged.
-    pub equivalence_low: f64,
-    /// Upper end of it.
-    pub equivalence_high: f64,
-    /// Standard deviation of ln(candidate/baseline).
-    pub sd_ln: f64,
-    /// Two-sided sign-flip p, of this question alone.
-    pub p: f64,
-    /// The same, corrected for the number of questions asked: Holm over gates and over their controls, else
-    /// Benjamini-Hochberg.
-    pub p_adjusted: f64,
-    /// Share of the pairs in which the candidate is the better one; a tie counts half.
-    pub better_share: f64,
 }
 
 /// Smallest, median and largest of some runs.
@@ -110,24 +88,6 @@ pub struct DroppedPair {
     pub block: u32,
     /// Which run is missing, and why.
     pub reason: String,
-}
-
-/// What is odd about a cell's runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub enum Flag {
-    /// Runs whose last third differs from their first third by more than 5 %.
-    NotStationary {
-        /// How many.
-        runs: u32,
-        /// Out of.
-        of: u32,
-    },
-    /// Successive pairs depend on each other: the interval is narrower than it should be.
-    Autocorrelated {
-        /// Lag-1 autocorrelation of ln(candidate/baseline).
-        r: f64,
-    },
 }
 
 /// What a cell asks of its candidate.

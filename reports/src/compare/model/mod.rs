@@ -3,6 +3,7 @@
 //! Data only. Numbers are in [`schema::Metric::unit`]; shares are shares (0.02 is 2 %), never percent.
 
 mod cell;
+mod effect;
 mod evidence;
 mod factorial;
 mod looks;
@@ -12,6 +13,7 @@ mod verdict;
 use serde::{Deserialize, Serialize};
 
 pub use cell::*;
+pub use effect::*;
 pub use evidence::*;
 pub use factorial::*;
 pub use looks::*;

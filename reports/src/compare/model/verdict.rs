@@ -81,6 +81,8 @@ pub enum Doubt {
         /// The corrected p it takes.
         level: f64,
     },
+    /// Past the margin against the first baseline run of each block, and not significantly so against the second.
+    NotAgainstControl,
     /// Too few samples lie beyond the quantile in a run.
     TooFewSamples {
         /// Samples beyond the quantile, in the run that has fewest.
