@@ -10,6 +10,7 @@ mod effect;
 mod evidence;
 mod factorial;
 mod levels;
+mod looks;
 mod model;
 mod multiplicity;
 mod pairing;
@@ -17,6 +18,7 @@ mod power;
 mod questions;
 mod saddlepoint;
 mod signflip;
+mod spending;
 mod stats;
 mod steadiness;
 mod verdict;
@@ -31,6 +33,7 @@ pub use effect::spread;
 use factorial::Layout;
 pub use factorial::design as factorial_design;
 use levels::Levels;
+use looks::Standing;
 pub use model::*;
 use pairing::{Place, Runs, Subject};
 use questions::Question;
@@ -62,6 +65,21 @@ pub fn fewest_blocks_for_factors(gates: u32, options: &CompareOptions) -> u32 {
     options.min_pairs.max(signflip::fewest_pairs(level / f64::from(gates.max(1))))
 }
 
+/// The first look at a campaign of `most` blocks that could find a difference in one of its gates, if all blocks agreed; none where even the
+/// last could not. `fewest` is [`fewest_pairs`] or [`fewest_blocks_for_factors`].
+pub fn first_useful_look(
+    most: u32,
+    fewest: fn(u32, &CompareOptions) -> u32,
+    gates: u32,
+    options: &CompareOptions,
+) -> Option<u32> {
+    let needed = |blocks: u32| {
+        let spent = spending::spent(options.alpha, f64::from(blocks) / f64::from(most));
+        fewest(gates, &CompareOptions { alpha: spent, ..*options })
+    };
+    (1..=most).find(|blocks| needed(*blocks) <= *blocks)
+}
+
 /// Compares every candidate with the baseline; where there are factors, what each of them brings.
 pub fn compare(campaign: &Campaign, options: &CompareOptions) -> Comparison {
     let runs = Runs::of(campaign);
@@ -70,8 +88,10 @@ pub fn compare(campaign: &Campaign, options: &CompareOptions) -> Comparison {
     let questions =
         baseline.map_or_else(Vec::new, |baseline| questions::questions(campaign, baseline, layout.as_ref()));
     let baseline = baseline.map_or_else(String::new, |baseline| baseline.name.clone());
-    let levels = Levels::of_one_look(options.alpha);
-    let bench = Bench { campaign, options, levels, runs: &runs, baseline: &baseline };
+    let gates = questions.iter().filter(|question| question.gated).count() as u32;
+    let standing = Standing::of(campaign, options.alpha, gates);
+    let options = &CompareOptions { min_pairs: options.min_pairs.max(standing.fewest_pairs), ..*options };
+    let bench = Bench { campaign, options, levels: standing.levels, runs: &runs, baseline: &baseline };
     let cells = bench.judge(&questions, bench.fill(&questions));
     let verdict = verdict::of_campaign(cells.iter().filter(|cell| cell.gated).map(|cell| &cell.verdict));
     Comparison {
@@ -83,7 +103,7 @@ pub fn compare(campaign: &Campaign, options: &CompareOptions) -> Comparison {
         finished: campaign.state == CampaignState::Finished,
         alpha: options.alpha,
         verdict,
-        looks: None,
+        looks: standing.looks,
         factorial: layout.as_ref().map(Layout::design),
         cells: cells.into_iter().filter(|cell| cell.gated || !cell.pairs.is_empty()).collect(),
         unusable: runs.unusable().cloned().collect(),
