@@ -21,6 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         render::html(&campaign, &comparison)?
     };
     fs::write(&path, page)?;
-    println!("{}", render::table(&comparison));
+    let look = render::Look { colours: true, pictures: true, all: true, ..render::Look::PLAIN };
+    print!("{}", render::terminal(&comparison, &look));
     Ok(())
 }

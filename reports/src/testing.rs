@@ -24,6 +24,8 @@ use schema::{
     },
 };
 
+use crate::compare::{CompareOptions, Effect, compare};
+
 /// 2026-11-30 00:00 UTC, ms.
 const STARTED_AT_UNIX_MS: u64 = 1_795_996_800_000;
 
@@ -450,6 +452,16 @@ pub fn named(name: &str) -> Option<Campaign> {
 /// As large as reports usually get: twenty message sizes, ten blocks of three runs.
 pub fn twenty_points() -> Campaign {
     Sample { sizes: (3..23).map(|power| Bytes(1 << power)).collect(), ..Sample::default() }.campaign()
+}
+
+/// Some effect of ten pairs, for tests that set of it what they are about.
+pub fn effect() -> Effect {
+    static SOME: LazyLock<Effect> = LazyLock::new(|| {
+        let campaign = Sample { latencies: 0, ..Sample::default() }.campaign();
+        let comparison = compare(&campaign, &CompareOptions::default());
+        comparison.gates().find_map(|gate| gate.effect).expect("ten pairs have an effect")
+    });
+    *SOME
 }
 
 /// About so many runs of so many message sizes: blocks of a baseline, a candidate 3 % faster and a control.

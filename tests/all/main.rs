@@ -17,6 +17,7 @@ mod open_loop;
 mod operations;
 mod perftest_commands;
 mod record_schema;
+mod shown;
 mod snapshot;
 mod ssh;
 mod start_up;

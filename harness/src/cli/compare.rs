@@ -11,7 +11,8 @@ use crate::exit::{self, Exit};
 #[derive(Args)]
 #[command(after_help = "Examples:
   rdma-harness compare            the newest campaign
-  rdma-harness compare 3 --json   campaign 3, as JSON
+  rdma-harness compare 3 --all    campaign 3, with everything that was measured beside the gates
+  rdma-harness compare 3 --json   the same as JSON
 
 Exit codes: 0 fine, 1 regression, 3 could not run, 4 inconclusive or unstable.")]
 pub(super) struct Compare {
@@ -20,6 +21,9 @@ pub(super) struct Compare {
     /// Print the comparison as JSON
     #[arg(long)]
     json: bool,
+    /// List what is no gate, too
+    #[arg(long, conflicts_with = "json")]
+    all: bool,
 }
 
 impl Compare {
@@ -30,7 +34,7 @@ impl Compare {
         if self.json {
             output::print(&reports::render::json(&comparison))?;
         } else {
-            output::print(&reports::render::table(&comparison))?;
+            output::print(&reports::render::terminal(&comparison, &output::look(self.all)))?;
         }
         Ok(exit::of_comparison(&comparison))
     }

@@ -39,6 +39,9 @@ pub(crate) struct Cli {
     /// The store [default: $XDG_DATA_HOME/rdma-harness/store.db]
     #[arg(long, global = true, value_name = "FILE")]
     store: Option<PathBuf>,
+    /// Colours and pictures; auto: on a terminal, unless NO_COLOR is set or TERM is dumb; CLICOLOR_FORCE is always
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: clap::ColorChoice,
     #[command(subcommand)]
     command: Command,
 }
@@ -74,6 +77,7 @@ enum Command {
 impl Cli {
     /// Carries it out.
     pub(crate) fn execute(self) -> anyhow::Result<Exit> {
+        output::choose_colours(self.color);
         let place = Place(self.store);
         match self.command {
             Command::Run(run) => run.execute(&place),

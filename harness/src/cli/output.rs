@@ -2,11 +2,12 @@
 
 use std::{
     fs,
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     path::Path,
 };
 
 use anyhow::Context as _;
+use reports::render::Look;
 
 /// Writes to a temporary name beside the file, then renames: killed at any moment, the old file or the new one is whole.
 pub(super) fn write_file(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
@@ -40,12 +41,34 @@ pub(super) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Sets when there are colours, for the whole program.
+pub(super) fn choose_colours(asked: clap::ColorChoice) {
+    match asked {
+        clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+}
+
+/// How a comparison is shown on stdout: with colours where they are wanted, with pictures on a terminal that can draw, or
+/// where colours are forced.
+pub(super) fn look(all: bool) -> Look {
+    let colours = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+    let draws = io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+    Look { width: columns().unwrap_or(100), colours, pictures: colours || draws, all }
+}
+
+fn columns() -> Option<usize> {
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+    asked.or_else(terminal).map(|columns: usize| columns.max(40))
+}
+
 /// Columns to write for: `$COLUMNS`, or those of the terminal, up to 100, beyond which lines are hard to read; 100 where
 /// there is neither.
 pub(super) fn width() -> usize {
-    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = || console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
-    asked.or_else(terminal).unwrap_or(100).clamp(60, 100)
+    columns().unwrap_or(100).clamp(60, 100)
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ impl Run {
         if self.json {
             output::print(&render::json(&comparison))?;
         } else {
-            output::print(&render::table(&comparison))?;
+            output::print(&render::terminal(&comparison, &output::look(false)))?;
             output::print(&whereabouts(store, &campaign, html.as_deref()))?;
         }
         Ok(exit::of_comparison(&comparison))

@@ -91,22 +91,13 @@ fn signed(share: f64, Rounded { percent, step }: Rounded) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::LazyLock;
-
     use super::*;
-    use crate::{CompareOptions, compare, testing::Sample};
+    use crate::testing;
     use pretty_assertions::assert_eq;
     use proptest::prelude::*;
 
-    /// Some effect, of which change and ends are replaced.
-    static SOME: LazyLock<Effect> = LazyLock::new(|| {
-        let campaign = Sample { latencies: 0, ..Sample::default() }.campaign();
-        let comparison = compare(&campaign, &CompareOptions::default());
-        comparison.gates().next().unwrap().effect.unwrap()
-    });
-
     fn written(change: f64, low: f64, high: f64, margin: f64) -> [String; 3] {
-        let effect = Effect { change, low, high, ..*SOME };
+        let effect = Effect { change, low, high, ..testing::effect() };
         let Written { change, low, high } = Written::of(&effect, margin);
         [change, low, high]
     }
@@ -158,7 +149,7 @@ mod tests {
             noise in 1e-5f64..0.3,
             margin in 0.001f64..0.15,
         ) {
-            let effect = Effect { change: share, low: share - noise, high: share + noise, ..*SOME };
+            let effect = Effect { change: share, low: share - noise, high: share + noise, ..testing::effect() };
             let text = Written::of(&effect, margin).change;
             let past = match number_of(&text) {
                 Some(percent) => percent.abs() / 100.0 > margin,

@@ -11,7 +11,7 @@ mod json;
 mod markdown;
 mod number;
 mod sentence;
-mod table;
+mod terminal;
 mod view;
 mod words;
 
@@ -20,7 +20,7 @@ pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
 pub use sentence::sentence;
-pub use table::table;
+pub use terminal::{Look, table, terminal};
 
 /// Why a report cannot be rendered.
 #[derive(Debug, thiserror::Error)]

@@ -11,14 +11,26 @@ use super::{
 
 /// The verdict in plain words, with its number, interval and n; what is simulated says so.
 pub fn sentence(comparison: &Comparison) -> String {
-    let mut text = format!("{}: {}.", words::campaign_verdict(comparison.verdict), claim(comparison));
-    if !comparison.finished {
-        text.push_str(" The campaign is unfinished.");
-    }
+    let mut text = said(comparison);
     if !comparison.simulated.is_empty() {
         text.push_str(&format!(" Simulated: {}.", comparison.simulated.join("; ")));
     }
     text
+}
+
+/// The same without the label of simulation, for views that have a line of its own for it.
+pub(super) fn said(comparison: &Comparison) -> String {
+    let mut text = format!("{}: {}.", words::campaign_verdict(comparison.verdict), claim(comparison));
+    if !comparison.finished {
+        text.push_str(" The campaign is unfinished.");
+    }
+    text
+}
+
+/// That line; none with real devices.
+pub(super) fn simulated(comparison: &Comparison) -> Option<String> {
+    let labels = comparison.simulated.join("; ");
+    (!labels.is_empty()).then(|| format!("SIMULATED, no network was measured: {labels}."))
 }
 
 /// The same without the verdict's name and without what is added to it.

@@ -1,8 +1,8 @@
 //! The words for verdicts, metrics and doubts: the same in every view.
 
-use schema::{LatencyKind, Metric, Test};
+use schema::{LatencyKind, Metric, Stopped, Test};
 
-use crate::compare::{Asks, CampaignVerdict, Cell, ControlFailure, Doubt, Flag, Method, Verdict};
+use crate::compare::{Asks, CampaignVerdict, Cell, ControlFailure, Doubt, Flag, Looks, Method, Verdict};
 
 use super::{change::Written, number};
 
@@ -149,6 +149,29 @@ fn control_failure(cell: &Cell, failure: ControlFailure) -> String {
             format!("the baseline differs from itself by {change} in the A/A control, more than {why}")
         }
     }
+}
+
+/// How far a campaign that may stop early has looked, in a sentence.
+pub(super) fn looks(looks: &Looks) -> String {
+    let most = looks.planned.last().map_or(looks.blocks, |last| last.blocks);
+    let at = looks.at.and_then(|at| Some((at, looks.planned.get(at as usize)?)));
+    let mut text = match at {
+        None => "Not yet looked at".to_owned(),
+        Some((at, look)) => format!(
+            "Look {} of {}, each gate tested at {}",
+            at + 1,
+            looks.planned.len(),
+            number::p_value(look.level)
+        ),
+    };
+    text.push_str(&format!("; {} of at most {most}", number::counted(looks.blocks, "block")));
+    text.push_str(match looks.stopped {
+        None => "",
+        Some(Stopped::Decided) => "; stopped, since every gate is decided",
+        Some(Stopped::BlocksSpent) => "; stopped, since all blocks are made",
+        Some(Stopped::TimeSpent) => "; stopped, since its time is spent",
+    });
+    text
 }
 
 /// A flag in a sentence.
