@@ -395,7 +395,7 @@ fn load_point(point: &mut Point) {
 }
 
 /// The samples every view is tested on.
-pub const NAMES: [&str; 9] = [
+pub const NAMES: [&str; 10] = [
     "improved",
     "regressed",
     "equivalent",
@@ -405,6 +405,7 @@ pub const NAMES: [&str; 9] = [
     "several_sizes",
     "loaded",
     "watched",
+    "factors",
 ];
 
 /// One of [`NAMES`].
@@ -418,6 +419,7 @@ pub fn named(name: &str) -> Option<Campaign> {
     let campaign = match name {
         "improved" => Sample::default().campaign(),
         "regressed" => latency(0.88).campaign(),
+        "factors" => factorial::sample(),
         "equivalent" => Sample { candidates: vec![("deep", 1.0)], ..Sample::default() }.campaign(),
         "inconclusive" => Sample { noise: 0.02, ..latency(1.015) }.campaign(),
         "unstable" => Sample { control: 1.06, ..Sample::default() }.campaign(),

@@ -193,6 +193,29 @@ fn a_claim_about_a_factor_takes_a_fifth_of_the_level() {
     assert_eq!(compared(&full("abc", 10, (0.005, 4), of)).verdict, CampaignVerdict::Regressed);
 }
 
+#[test]
+fn factors_are_ranked_by_what_they_bring_with_their_share() {
+    // Without noise: ln of b is four times that of a, and nothing acts together.
+    let of = |row: &str| {
+        10.0 * if row.contains('a') { 1.02 } else { 1.0 }
+            * if row.contains('b') { 1.02f64.powi(-4) } else { 1.0 }
+    };
+    let comparison = compared(&full("abc", 10, (0.0, 1), of));
+    let [ranking] = &comparison.rankings[..] else { panic!("{:?}", comparison.rankings) };
+    let order: Vec<&str> = ranking.ranked.iter().map(|ranked| ranked.candidate.as_str()).collect();
+    assert_eq!((order[0], order[1], order.len()), ("b", "a", 6));
+    let shares: Vec<f64> = ranking.ranked.iter().map(|ranked| ranked.share.unwrap()).collect();
+    assert!((shares[0] - 16.0 / 17.0).abs() < 1e-9 && (shares[1] - 1.0 / 17.0).abs() < 1e-9, "{shares:?}");
+    assert!(ranking.rest_share.unwrap() < 1e-9);
+    let first = comparison.ranked_cell(ranking, &ranking.ranked[0]).unwrap();
+    assert_eq!((first.candidate.as_str(), first.metric), ("b", ranking.metric));
+    let together = ranking.ranked.iter().find(|ranked| ranked.candidate == "a x b").unwrap();
+    for (mean, by_hand) in together.means.unwrap().iter().zip(["", "a", "b", "ab"].map(of)) {
+        assert!((mean / 1e9 - by_hand).abs() < 1e-9);
+    }
+    assert_eq!(ranking.ranked[0].means, None, "a factor has two means, in its cell");
+}
+
 /// What `vectors/factorial.py` wrote.
 #[derive(serde::Deserialize)]
 struct Vectors {

@@ -93,6 +93,8 @@ pub fn compare(campaign: &Campaign, options: &CompareOptions) -> Comparison {
     let options = &CompareOptions { min_pairs: options.min_pairs.max(standing.fewest_pairs), ..*options };
     let bench = Bench { campaign, options, levels: standing.levels, runs: &runs, baseline: &baseline };
     let cells = bench.judge(&questions, bench.fill(&questions));
+    let rankings =
+        layout.as_ref().map_or_else(Vec::new, |layout| factorial::rankings(campaign, &runs, layout, &cells));
     let verdict = verdict::of_campaign(cells.iter().filter(|cell| cell.gated).map(|cell| &cell.verdict));
     Comparison {
         schema_version: SCHEMA_VERSION,
@@ -104,6 +106,7 @@ pub fn compare(campaign: &Campaign, options: &CompareOptions) -> Comparison {
         alpha: options.alpha,
         verdict,
         looks: standing.looks,
+        rankings,
         factorial: layout.as_ref().map(Layout::design),
         cells: cells.into_iter().filter(|cell| cell.gated || !cell.pairs.is_empty()).collect(),
         unusable: runs.unusable().cloned().collect(),

@@ -7,7 +7,9 @@ use schema::Campaign;
 use super::{
     evidence::{CounterView, EvidenceView},
     facts::{FactGroup, FactRow},
+    ranking::{FactorsView, RankRow, TogetherView},
     view::{EffectRow, RunNumbers, View, WorkloadView},
+    words,
 };
 use crate::{compare::Comparison, index::Index};
 
@@ -16,6 +18,9 @@ pub fn markdown(campaign: &Campaign, comparison: &Comparison) -> String {
     let view = View::of(campaign, comparison, &Index::of(campaign));
     let mut text = String::new();
     head(&mut text, &view);
+    if let Some(factors) = &view.factors {
+        brought(&mut text, &view, factors);
+    }
     effects(&mut text, &view);
     view.workloads.iter().for_each(|workload| numbers(&mut text, &view, workload));
     differences(&mut text, &view);
@@ -40,6 +45,54 @@ fn head(text: &mut String, view: &View) {
     for warning in &view.warnings {
         let _ = write!(text, "> {}\n\n", escaped(warning));
     }
+}
+
+fn brought(text: &mut String, view: &View, factors: &FactorsView) {
+    let _ = write!(text, "## What brought what{}\n\n", label(view));
+    for about in &factors.about {
+        let _ = write!(text, "{}\n\n", escaped(about));
+    }
+    let does = factors.factors.iter().map(|(name, does)| vec![name.clone(), does.clone()]);
+    table(text, &["factor", "where it is on"], does);
+    text.push('\n');
+    let header = ["without", "with", "change", view.interval_name.as_str(), "p", "share", "verdict"];
+    let columns = |first| std::iter::once(first).chain(header).collect::<Vec<&str>>();
+    for ranking in &factors.rankings {
+        let _ = write!(text, "### {}\n\n", escaped(&words::capitalised(&ranking.subject)));
+        table(text, &columns("factor"), ranking.factors.iter().map(rank_cells));
+        if !ranking.interactions.is_empty() {
+            text.push_str("\nTogether, beyond what each brings alone (exploratory): predicted, and measured with both.\n\n");
+            table(text, &columns("factors"), ranking.interactions.iter().map(rank_cells));
+        }
+        text.push('\n');
+        let remarks = ranking.factors.iter().chain(&ranking.interactions);
+        for (row, remark) in remarks.flat_map(|row| row.remarks.iter().map(move |remark| (row, remark))) {
+            let _ = writeln!(text, "- {}: {}", escaped(&row.name), escaped(remark));
+        }
+        for TogetherView { one, other, means: [neither, first, second, both] } in &ranking.together {
+            let _ = write!(text, "\n{} and {}:\n\n", escaped(one), escaped(other));
+            let off_on =
+                |name: &str, off: &String, on: &String| vec![name.to_owned(), off.clone(), on.clone()];
+            let rows = [
+                off_on(&format!("without {other}"), neither, first),
+                off_on(&format!("with {other}"), second, both),
+            ];
+            table(text, &["", &format!("without {one}"), &format!("with {one}")], rows.into_iter());
+        }
+        let _ = write!(text, "\n{}\n\n", escaped(&ranking.rest));
+    }
+    if !factors.confounded.is_empty() {
+        text.push_str("Cannot be told from each other:\n\n");
+        factors.confounded.iter().for_each(|group| {
+            let _ = writeln!(text, "- {}", escaped(group));
+        });
+        text.push('\n');
+    }
+}
+
+fn rank_cells(row: &RankRow) -> Vec<String> {
+    let cells = [&row.name, &row.without, &row.with, &row.change, &row.interval, &row.p, &row.share];
+    cells.into_iter().cloned().chain([row.verdict.word.to_owned()]).collect()
 }
 
 fn effects(text: &mut String, view: &View) {

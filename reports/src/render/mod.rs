@@ -10,6 +10,7 @@ mod html;
 mod json;
 mod markdown;
 mod number;
+mod ranking;
 mod sentence;
 mod terminal;
 mod view;
@@ -19,6 +20,7 @@ pub use factorial::{design_limits, design_name, roman};
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
+pub use ranking::does;
 pub use sentence::sentence;
 pub use terminal::{Look, table, terminal};
 

@@ -8,13 +8,17 @@ use schema::{
 use super::{
     change::Written,
     evidence::{self, EvidenceView},
+    factorial::design_limits,
     facts::{self, Environment, FactGroup},
     number,
+    ranking::FactorsView,
     sentence::claim,
     words,
 };
 use crate::{
-    compare::{Cell, Comparison, DETAILS, Effect, Unusable, fewest_pairs, spread},
+    compare::{
+        Asks, Cell, Comparison, DETAILS, Effect, Unusable, fewest_blocks_for_factors, fewest_pairs, spread,
+    },
     index::Index,
 };
 
@@ -34,6 +38,8 @@ pub(super) struct View {
     pub(super) summary: String,
     pub(super) interval_name: String,
     pub(super) gates: Vec<EffectRow>,
+    /// What brought what; none where variants are listed.
+    pub(super) factors: Option<FactorsView>,
     pub(super) others: Vec<EffectRow>,
     pub(super) variants: Vec<String>,
     pub(super) workloads: Vec<WorkloadView>,
@@ -112,8 +118,9 @@ impl View {
     /// Puts a comparison into words.
     pub(super) fn of(campaign: &Campaign, comparison: &Comparison, index: &Index<'_>) -> Self {
         let rows = |gated| {
-            let cells = comparison.cells.iter().filter(move |cell| cell.gated == gated);
-            cells.map(effect_row).collect()
+            // Interactions stand with the factors they are of.
+            let ours = move |cell: &&Cell| cell.gated == gated && cell.asks != Asks::Interaction;
+            comparison.cells.iter().filter(ours).map(effect_row).collect()
         };
         let mut facts: Vec<FactGroup> =
             campaign.workloads.iter().map(|workload| facts::parameters(campaign, &workload.name)).collect();
@@ -129,6 +136,7 @@ impl View {
             summary: summary(campaign),
             interval_name: format!("{} interval", number::margin(1.0 - comparison.alpha)),
             gates: rows(true),
+            factors: FactorsView::of(campaign, comparison),
             others: rows(false),
             variants: campaign.variants.iter().map(|variant| variant.name.clone()).collect(),
             workloads: campaign
@@ -157,6 +165,7 @@ pub(super) fn badge(word: &'static str) -> Badge {
         "Equivalent" => ("=", "same"),
         "Negligible" => ("≈", "same"),
         "Inconclusive" => ("?", "open"),
+        "Acts together" => ("×", "open"),
         "Unstable" => ("~", "open"),
         "Invalid" | "Could not run" => ("✕", "bad"),
         _ => ("·", "none"),
@@ -172,7 +181,9 @@ fn warnings(campaign: &Campaign, comparison: &Comparison) -> Vec<String> {
     let lost = comparison.unusable.len();
     if lost > 0 {
         let of = campaign.runs.len();
-        let each = if lost == 1 { "it takes its pair with it" } else { "each takes its pair with it" };
+        let what = if comparison.factorial.is_some() { "block" } else { "pair" };
+        let each = if lost == 1 { "it" } else { "each" };
+        let each = format!("{each} takes its {what} with it");
         warnings.push(format!("{lost} of {of} runs could not be used; {each}. They are listed below."));
     }
     warnings.extend(evidence::invalid(comparison));
@@ -215,7 +226,11 @@ fn effect_row(cell: &Cell) -> EffectRow {
             .map_or_else(|| "none".into(), |control| Written::of(control, cell.margin / 2.0).change),
         pairs: cell.pairs.len().to_string(),
         verdict: badge(words::verdict(&cell.verdict)),
-        remarks: remark.into_iter().chain(cell.flags.iter().map(|flag| words::flag(*flag))).collect(),
+        remarks: remark
+            .into_iter()
+            .chain(words::aliases(cell))
+            .chain(cell.flags.iter().map(|flag| words::flag(*flag)))
+            .collect(),
     }
 }
 
@@ -380,13 +395,25 @@ fn method(campaign: &Campaign, comparison: &Comparison) -> Vec<String> {
     if comparison.evidence.is_some() {
         method.push("Both hosts were read before and after each run and sampled in between. A run is invalid, and takes its pair with it, when a queue pair gave up, a needed counter ran backwards, a polling thread left its CPU, pages lay off the node they were bound to, CPUs came or went, or tuning did not stay; whatever else the evidence shows is a finding beside the numbers.".to_owned());
     }
+    let options = crate::CompareOptions { alpha: comparison.alpha, ..Default::default() };
+    let many = number::counted(gates, "gate");
+    if comparison.factorial.is_some() {
+        method.push(format!(
+            "A change is the mean over the blocks of a contrast, the mean logarithm of the runs with the factor on less that of the runs with it off, turned back into percent; its {sure} interval is Student's. Whether it is there at all is asked of an exact sign-flip test, corrected by Holm for {many}; whether it is absent, of two one-sided tests within the margin. A block that lacks a run counts for nothing.",
+        ));
+        method.push(format!(
+            "Improved and regressed need p below {} and a change beyond the margin. A contrast is steadier than the A/A control, which is one run against another, so the control may stray further than half the margin, by the square root of half the runs of a block; beyond that nothing is claimed. With this many gates no verdict is possible below {}.",
+            number::margin(comparison.alpha / 5.0),
+            number::counted(fewest_blocks_for_factors(gates, &options), "block")
+        ));
+        return method;
+    }
     method.push(format!(
-        "A change is the mean of ln(candidate / baseline) over the pairs, turned back into percent; its {sure} interval is Student's. Whether it is there at all is asked of an exact sign-flip test, corrected by Holm for {}; whether it is absent, of two one-sided tests within the margin.",
-        number::counted(gates, "gate")
+        "A change is the mean of ln(candidate / baseline) over the pairs, turned back into percent; its {sure} interval is Student's. Whether it is there at all is asked of an exact sign-flip test, corrected by Holm for {many}; whether it is absent, of two one-sided tests within the margin."
     ));
     method.push(format!(
         "Improved and regressed need p below {level} and a change beyond the margin. A control that differs significantly, or by more than half the margin, makes its gate unstable: then nothing is claimed. With this many gates no verdict is possible below {}.",
-        number::counted(fewest_pairs(gates, &crate::CompareOptions { alpha: comparison.alpha, ..Default::default() }), "pair")
+        number::counted(fewest_pairs(gates, &options), "pair")
     ));
     method
 }
@@ -421,6 +448,9 @@ fn limits(campaign: &Campaign, comparison: &Comparison) -> Vec<String> {
         .to_owned(),
         "What is not a gate is shown for exploration, its p corrected by Benjamini-Hochberg, and carries no verdict.".to_owned(),
     ];
+    if let Some(design) = &comparison.factorial {
+        limits.push(format!("{}.", words::capitalised(&design_limits(design))));
+    }
     if !comparison.simulated.is_empty() {
         limits.insert(0, "Simulated: the software NIC moved real bytes between two processes, and a link model set the pace. It says how the engine and the method behave, and nothing about a network.".to_owned());
     }

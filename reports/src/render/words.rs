@@ -1,6 +1,6 @@
 //! The words for verdicts, metrics and doubts: the same in every view.
 
-use schema::{LatencyKind, Metric, Stopped, Test};
+use schema::{Bytes, LatencyKind, Metric, Stopped, Test};
 
 use crate::compare::{Asks, CampaignVerdict, Cell, ControlFailure, Doubt, Flag, Looks, Method, Verdict};
 
@@ -72,7 +72,18 @@ pub(super) fn capitalised(text: &str) -> String {
 
 /// What a cell is about: `bandwidth of write at 64Ki`.
 pub(super) fn subject(cell: &Cell) -> String {
-    format!("{} of {} at {}", metric(cell.metric, cell.test), cell.workload, number::size(cell.msg_bytes))
+    subject_of(cell.metric, cell.test, &cell.workload, cell.msg_bytes)
+}
+
+/// What a question is about.
+pub(super) fn subject_of(of: Metric, test: Test, workload: &str, msg_bytes: Bytes) -> String {
+    format!("{} of {workload} at {}", metric(of, test), number::size(msg_bytes))
+}
+
+/// What the design can't tell a factor or an interaction from; none where it can.
+pub(super) fn aliases(cell: &Cell) -> Option<String> {
+    let others = cell.aliases.join(" or ");
+    (!cell.aliases.is_empty()).then(|| format!("in this design it cannot be told from {others}"))
 }
 
 /// What stands behind a verdict beside the numbers; empty when they say it all.

@@ -7,7 +7,7 @@ use schema::{
     SCHEMA_VERSION, SidesTuning, StopRule, Test, Variant, Workload,
 };
 
-use super::{STARTED_AT_UNIX_MS, point_of_bandwidth, record_of};
+use super::{STARTED_AT_UNIX_MS, Sample, point_of_bandwidth, record_of};
 
 /// The message size of [`campaign`]'s only workload, `write`.
 pub const SIZE: Bytes = Bytes(65_536);
@@ -87,6 +87,62 @@ pub fn campaign(
         gates: Vec::new(),
         runs,
     }
+}
+
+/// The sample `factors`: half of the combinations of four factors, of which `deep` brings 12 %, `governor` and `pause` nothing, and
+/// `list` 4 % where `deep` is on, too.
+pub fn sample() -> Campaign {
+    const FACTORS: [(&str, &str, &str); 4] = [
+        ("deep", "tx_depth", "128"),
+        ("list", "post_list", "16"),
+        ("governor", "requester.cpu", "2"),
+        ("pause", "qp_timeout", "14"),
+    ];
+    const ROWS: [(&str, f64); 7] = [
+        ("deep+pause", 1.12),
+        ("list+pause", 1.0),
+        ("deep+list", 1.12 * 1.04),
+        ("governor+pause", 1.0),
+        ("deep+governor", 1.12),
+        ("list+governor", 1.0),
+        ("deep+list+governor+pause", 1.12 * 1.04),
+    ];
+    let mut campaign =
+        Sample { candidates: ROWS.to_vec(), blocks: 12, noise: 0.006, ..Sample::default() }.campaign();
+    campaign.scenario = "factors".into();
+    campaign.question = "Which of four settings raises write bandwidth?".into();
+    campaign.scenario_toml = "question = \"Which of four settings raises write bandwidth?\"\n".into();
+    let set = |(_, key, value): &(&str, &str, &str)| ((*key).to_owned(), (*value).to_owned());
+    campaign.factors = FACTORS
+        .iter()
+        .map(|factor| Factor {
+            name: factor.0.into(),
+            settings: [set(factor)].into(),
+            tuning: SidesTuning::default(),
+        })
+        .collect();
+    for variant in &mut campaign.variants {
+        let on = |factor: &&(&str, &str, &str)| variant.name.split('+').any(|name| name == factor.0);
+        let on: Vec<_> = FACTORS.iter().filter(on).collect();
+        variant.settings = on.iter().map(|factor| set(factor)).collect();
+        variant.factors_on = on.iter().map(|factor| factor.0.to_owned()).collect();
+    }
+    let none = |name: &mut String| {
+        if name == "base" {
+            *name = "none".into();
+        }
+    };
+    campaign.variants.iter_mut().for_each(|variant| none(&mut variant.name));
+    campaign.runs.iter_mut().for_each(|run| none(&mut run.variant));
+    for workload in &mut campaign.workloads {
+        let specs = std::mem::take(&mut workload.specs);
+        let named = |(mut name, spec)| {
+            none(&mut name);
+            (name, spec)
+        };
+        workload.specs = specs.into_iter().map(named).collect();
+    }
+    campaign
 }
 
 fn setting(letter: char) -> BTreeMap<String, String> {

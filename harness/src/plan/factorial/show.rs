@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use comfy_table::{Table, presets::NOTHING};
 use reports::{compare::factorial_design, render};
-use schema::{SidesTuning, Tuning};
 
 use crate::plan::Plan;
 
@@ -36,28 +35,9 @@ pub(in crate::plan) fn show(plan: &Plan) -> String {
 
 fn table(plan: &Plan) -> String {
     let mut table = Table::new();
-    table.load_style(NOTHING).set_header(["name", "sets", "turns"]);
+    table.load_style(NOTHING).set_header(["name", "where it is on"]);
     for factor in &plan.factors {
-        let sets = factor.settings.iter().map(|(key, value)| format!("{key} = {value}"));
-        table.add_row([factor.name.clone(), sets.collect::<Vec<_>>().join(", "), turns(&factor.tuning)]);
+        table.add_row([factor.name.clone(), render::does(factor)]);
     }
     table.trim_fmt()
-}
-
-fn turns(tuning: &SidesTuning) -> String {
-    let SidesTuning { requester, responder } = tuning;
-    if requester == responder {
-        return knobs(requester);
-    }
-    let sides = [("requester", requester), ("responder", responder)];
-    let sides = sides.into_iter().filter(|(_, tuning)| !tuning.knobs.is_empty());
-    sides.map(|(side, tuning)| format!("{side}: {}", knobs(tuning))).collect::<Vec<_>>().join("; ")
-}
-
-fn knobs(tuning: &Tuning) -> String {
-    let knob = |setting: &schema::KnobSetting| {
-        let name = format!("{} {}", setting.knob, setting.item);
-        format!("{} = {}", name.trim(), setting.value)
-    };
-    tuning.knobs.iter().map(knob).collect::<Vec<_>>().join(", ")
 }

@@ -5,7 +5,9 @@
 
 mod contrast;
 mod layout;
+mod rank;
 
 pub(super) use contrast::contrasts;
 pub use layout::design;
 pub(super) use layout::{Layout, Term};
+pub(super) use rank::rankings;

@@ -7,6 +7,7 @@ mod effect;
 mod evidence;
 mod factorial;
 mod looks;
+mod ranking;
 mod unusable;
 mod verdict;
 
@@ -17,6 +18,7 @@ pub use effect::*;
 pub use evidence::*;
 pub use factorial::*;
 pub use looks::*;
+pub use ranking::*;
 pub use unusable::*;
 pub use verdict::*;
 
@@ -47,6 +49,9 @@ pub struct Comparison {
     /// What was combined and what can therefore be told apart; null for a campaign of listed variants.
     #[serde(default)]
     pub factorial: Option<FactorialDesign>,
+    /// What brought what, for each metric of a workload and size that decides; empty for a campaign of listed variants.
+    #[serde(default)]
+    pub rankings: Vec<Ranking>,
     /// In the order of workload, message size, candidate, metric.
     pub cells: Vec<Cell>,
     /// Runs that could not be used, in time order.
