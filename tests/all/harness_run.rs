@@ -2,22 +2,15 @@
 
 use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 
-use e2e::{Scenario, finish, programs::PATIENCE, scenario::PLANNED_RUNS};
-use schema::{Campaign, CampaignState, Purpose};
+use e2e::{
+    Scenario, finish,
+    programs::PATIENCE,
+    scenario::{PLANNED_RUNS, gate},
+};
+use schema::{CampaignState, Purpose};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(120);
-
-#[track_caller]
-fn campaign(scenario: &Scenario) -> Campaign {
-    finish(&mut scenario.harness(&["export", "--format", "json"]), PATIENCE).expect(0).json()
-}
-
-/// The verdict on the one gate of the scenario.
-fn gate(comparison: &Value) -> &Value {
-    let cells = comparison["cells"].as_array().expect("a comparison has cells");
-    cells.iter().find(|cell| cell["gated"] == true).expect("the scenario has a gate")
-}
 
 #[test]
 fn the_deeper_queue_raises_bandwidth() {
@@ -29,7 +22,7 @@ fn the_deeper_queue_raises_bandwidth() {
     for word in ["simulated", "depth-64", "bandwidth"] {
         assert!(ran.stdout.to_lowercase().contains(word), "no `{word}` in:\n{}", ran.stdout);
     }
-    let comparison: Value = finish(&mut scenario.harness(&["compare", "--json"]), PATIENCE).json();
+    let comparison = scenario.comparison();
     let effect = &gate(&comparison)["effect"];
     let low = effect["low"].as_f64().unwrap_or_else(|| panic!("no lower end in {effect}"));
     assert!(low > 1.0, "13 times the bandwidth is expected, the interval begins at {low:+.2}");
@@ -48,7 +41,7 @@ fn the_deeper_queue_raises_bandwidth() {
 fn every_run_is_kept_with_its_place_in_the_plan() {
     let scenario = Scenario::depth();
     finish(&mut scenario.harness(&["run", "depth.toml", "--json"]), LIMIT).json::<Value>();
-    let campaign = campaign(&scenario);
+    let campaign = scenario.campaign();
     assert_eq!(campaign.state, CampaignState::Finished);
     assert_eq!((campaign.design.blocks, campaign.design.seed), (6, 7));
     assert_eq!(
@@ -111,7 +104,7 @@ fn failed_runs_are_kept_and_are_no_numbers() {
     let scenario = Scenario::with(&[("rate=8Gbps\"", "rate=8Gbps\"\nfault = \"error=RETRY_EXC_ERR@10\"")]);
     let ran = finish(&mut scenario.harness(&["run", "depth.toml"]), LIMIT).expect(3);
     assert!(ran.stderr.contains("RETRY_EXC_ERR"), "{}", ran.stderr);
-    let campaign = campaign(&scenario);
+    let campaign = scenario.campaign();
     assert!(!campaign.runs.is_empty());
     for run in &campaign.runs {
         assert!(!run.record.outcome.is_completed() && run.record.points.is_empty(), "{}", run.record.outcome);
@@ -127,7 +120,7 @@ fn a_hopeless_campaign_is_stopped() {
     let scenario = Scenario::with(&no_device);
     let ran = finish(&mut scenario.harness(&["run", "depth.toml"]), LIMIT).expect(3);
     assert!(ran.stderr.contains("RDMA device"), "{}", ran.stderr);
-    assert!(campaign(&scenario).runs.len() < PLANNED_RUNS, "all runs were tried:\n{}", ran.stderr);
+    assert!(scenario.campaign().runs.len() < PLANNED_RUNS, "all runs were tried:\n{}", ran.stderr);
 }
 
 #[test]

@@ -25,3 +25,5 @@ mod strangers;
 mod threads;
 mod tune;
 mod verbs_bench_run;
+mod verdicts;
+mod when_decided;
