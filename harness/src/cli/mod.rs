@@ -84,7 +84,7 @@ impl Cli {
             Command::Doctor(doctor) => doctor.execute(),
             Command::Explain(explain) => explain.execute(),
             Command::Tune(tune) => tune.execute(),
-            Command::Plan(plan) => plan.execute(),
+            Command::Plan(plan) => plan.execute(&place),
             Command::Runs(runs) => runs.execute(&place),
             Command::Compare(compare) => compare.execute(&place),
             Command::Report(report) => report.execute(&place),

@@ -56,7 +56,7 @@ pub(super) struct Run {
 impl Run {
     pub(super) fn execute(self, place: &Place) -> anyhow::Result<Exit> {
         if self.dry_run {
-            output::print(&super::plan::show(&self.scenario)?)?;
+            output::print(&super::plan::show(&self.scenario, place)?)?;
             return Ok(Exit::Fine);
         }
         let scenario = scenario::load(&self.scenario)?;

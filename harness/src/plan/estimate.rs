@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use schema::{RunSpec, spec::Stop};
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::Plan;
 
@@ -11,8 +11,6 @@ use super::Plan;
 const OVERHEAD_PER_RUN: Duration = Duration::from_millis(350);
 /// Power at which an effect counts as visible.
 const POWER: f64 = 0.8;
-/// Two-sided confidence of the interval.
-const CONFIDENCE: f64 = 0.95;
 
 /// Time of one run; none where it ends after a count of messages, whose time is what will be measured.
 pub fn run_time(spec: &RunSpec) -> Option<Duration> {
@@ -21,19 +19,27 @@ pub fn run_time(spec: &RunSpec) -> Option<Duration> {
     Some(OVERHEAD_PER_RUN + per_point.saturating_mul(spec.msg_bytes.len() as u32))
 }
 
-/// Time of the whole plan, pauses included.
-pub fn total_time(plan: &Plan) -> Option<Duration> {
+/// Time of a block, pauses included.
+pub fn block_time(plan: &Plan) -> Option<Duration> {
     let cooldown = Duration::from_nanos(plan.design.cooldown_ns.get());
-    plan.runs.iter().map(|run| run_time(plan.spec(run)).map(|time| time + cooldown)).sum()
+    let runs = plan.runs.iter().take_while(|run| run.block == 0);
+    runs.map(|run| run_time(plan.spec(run)).map(|time| time + cooldown)).sum()
 }
 
-/// The smallest effect that `pairs` pairs show at 95 % confidence with 80 % power, in standard deviations of the pairs'
-/// log-ratio; none below two pairs.
-pub fn detectable_in_sd(pairs: u32) -> Option<f64> {
+/// The smallest effect that `pairs` pairs show at a two-sided level with 80 % power, in standard deviations of the pairs'
+/// log-ratio; none where no effect would do.
+///
+/// That of the t-test, or, where only pairs that all agree can reach the level by sign flips, the one with which they do.
+pub fn detectable_in_sd(pairs: u32, level: f64) -> Option<f64> {
     let freedom = f64::from(pairs.checked_sub(1).filter(|freedom| *freedom > 0)?);
+    let floor = 2.0 * 0.5_f64.powi(i32::try_from(pairs).ok()?);
+    if floor > level {
+        return None;
+    }
     let t = StudentsT::new(0.0, 1.0, freedom).ok()?;
-    let quantiles = t.inverse_cdf(1.0 - (1.0 - CONFIDENCE) / 2.0) + t.inverse_cdf(POWER);
-    Some(quantiles / f64::from(pairs).sqrt())
+    let by_mean = (t.inverse_cdf(1.0 - level / 2.0) + t.inverse_cdf(POWER)) / f64::from(pairs).sqrt();
+    let all_agree = Normal::standard().inverse_cdf(POWER.powf(1.0 / f64::from(pairs)));
+    Some(if 2.0 * floor > level { by_mean.max(all_agree) } else { by_mean })
 }
 
 #[cfg(test)]
@@ -44,13 +50,20 @@ mod tests {
     #[test]
     fn the_visible_effect_matches_the_t_table() {
         // scipy.stats.t: (t.ppf(.975, 9) + t.ppf(.8, 9)) / sqrt(10) = (2.2622 + 0.8834) / 3.1623
-        assert!((detectable_in_sd(10).unwrap() - 0.9947).abs() < 1e-3);
-        assert_eq!(detectable_in_sd(1), None);
+        assert!((detectable_in_sd(10, 0.05).unwrap() - 0.9947).abs() < 1e-3);
+        assert_eq!((detectable_in_sd(1, 0.05), detectable_in_sd(5, 0.05)), (None, None));
+    }
+
+    #[test]
+    fn six_pairs_must_all_agree() {
+        // scipy.stats.norm.ppf(.8 ** (1 / 6)) = 1.7932, where the t-test would do with (2.5706 + 0.9195) / 2.4495 = 1.4248
+        assert!((detectable_in_sd(6, 0.05).unwrap() - 1.7932).abs() < 1e-3);
+        assert!((detectable_in_sd(7, 0.05).unwrap() - (2.4469 + 0.9057) / 7.0_f64.sqrt()).abs() < 1e-3);
     }
 
     #[test]
     fn more_pairs_see_smaller_effects() {
-        let seen: Vec<f64> = (2..100).map(|pairs| detectable_in_sd(pairs).unwrap()).collect();
+        let seen: Vec<f64> = (6..100).map(|pairs| detectable_in_sd(pairs, 0.05).unwrap()).collect();
         assert!(seen.is_sorted_by(|a, b| a > b));
     }
 

@@ -2,21 +2,30 @@
 //!
 //! Pure: reads no file, touches no host, draws no random number of its own; a seed comes in.
 
+mod document;
 mod estimate;
 mod factorial;
+mod noise;
 mod order;
+mod outlook;
 mod refuse;
 mod resolve;
 mod show;
 mod stop;
 
+use reports::CompareOptions;
 use schema::{
     Bytes, Design, Factor, Gate, Grouping, Purpose, Role, RunSpec, StopRule, Test, Variant, Workload,
 };
 
+use serde::Serialize;
+
 use crate::scenario::{Hosts, Scenario, ScenarioError};
 
-pub use estimate::{detectable_in_sd, run_time, total_time};
+pub use document::{Document, document};
+pub use estimate::{block_time, detectable_in_sd, run_time};
+pub use noise::{Earlier, GateNoise, Noise};
+pub use outlook::{Outlook, Sight};
 pub use show::show;
 
 /// A scenario, resolved and ordered.
@@ -45,7 +54,7 @@ pub struct Plan {
 }
 
 /// One run to be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlannedRun {
     /// Position in the order, from 0.
     pub sequence: u32,
@@ -85,7 +94,8 @@ pub fn plan(scenario: &Scenario, drawn_seed: u64) -> Result<Plan, ScenarioError>
         runs,
     };
     if let Some(written) = &scenario.design.stop {
-        let settled = stop::settle(written, plan.design.blocks, plan.fewest_blocks());
+        let blocks = plan.design.blocks;
+        let settled = stop::settle(written, blocks, plan.fewest_blocks(), plan.first_useful_look());
         plan.design.stop = settled.map_err(|fault| scenario.error(vec![fault]))?;
     }
     Ok(plan)
@@ -124,12 +134,22 @@ impl Plan {
 
     /// Blocks below which nothing can be found, whatever is measured.
     pub fn fewest_blocks(&self) -> u32 {
-        let fewest = if self.factors.is_empty() {
+        self.fewest()(self.questions(), &CompareOptions::default())
+    }
+
+    /// The first look that could find a difference, if the blocks made are at most those of the design; none where even
+    /// the last could not.
+    fn first_useful_look(&self) -> Option<u32> {
+        let (most, options) = (self.design.blocks, CompareOptions::default());
+        reports::compare::first_useful_look(most, self.fewest(), self.questions(), &options)
+    }
+
+    fn fewest(&self) -> fn(u32, &CompareOptions) -> u32 {
+        if self.factors.is_empty() {
             reports::compare::fewest_pairs
         } else {
             reports::compare::fewest_blocks_for_factors
-        };
-        fewest(self.questions(), &reports::CompareOptions::default())
+        }
     }
 }
 
@@ -171,7 +191,7 @@ mod tests {
             );
             assert!(!plan.gates.is_empty(), "{} declares no gate", plan.scenario);
             assert!(plan.design.blocks >= 10, "{}", plan.scenario);
-            assert!(show(&plan).contains(&plan.question));
+            assert!(show(&plan, &Outlook::of(&plan, None)).contains(&plan.question));
         }
     }
 
@@ -212,7 +232,8 @@ mod tests {
     fn the_quickstart_measures_for_less_than_a_minute() {
         let (scenario, _) =
             shipped().into_iter().find(|(scenario, _)| scenario.name == "quickstart").unwrap();
-        let time = total_time(&plan(&scenario, 1).unwrap()).unwrap();
+        let plan = plan(&scenario, 1).unwrap();
+        let time = block_time(&plan).unwrap() * plan.design.blocks;
         assert!(time.as_secs() < 60, "{time:?}");
     }
 }

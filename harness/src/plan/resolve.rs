@@ -208,7 +208,14 @@ mod tests {
 
     use schema::Bytes;
 
-    use crate::{plan::plan, scenario::parse};
+    use crate::{
+        plan::{Outlook, Plan, plan, show},
+        scenario::parse,
+    };
+
+    fn shown(plan: &Plan) -> String {
+        show(plan, &Outlook::of(plan, None))
+    }
 
     const GOOD: &str = r#"
 question = "Deeper?"
@@ -268,7 +275,7 @@ metric = "bandwidth"
         let spec = &plan.workloads[0].specs["shallow"];
         assert_eq!((spec.op, spec.threads, spec.qp_count), (schema::Op::Send, 2, 4));
         assert_eq!((spec.bidirectional, spec.rx_depth), (true, 64));
-        let text = crate::plan::show(&plan);
+        let text = shown(&plan);
         for word in ["bidirectional = true", "threads = 2", "qp_count = 4", "rx_depth = 64"] {
             assert!(text.contains(word), "no {word} in:\n{text}");
         }
@@ -390,15 +397,15 @@ metric = "bandwidth"
         let plan = |text: &str| plan(&parse(Path::new("x.toml"), text.to_owned()).unwrap(), 7);
         let tuned = plan(&text).unwrap();
         assert_eq!(tuned.design.grouping, schema::Grouping::PerRun);
-        let shown = crate::plan::show(&tuned);
+        let text_of_tuned = shown(&tuned);
         for word in ["turned before each run", "deep", "both", "governor", "performance", "instant"] {
-            assert!(shown.contains(word), "no {word} in:\n{shown}");
+            assert!(text_of_tuned.contains(word), "no {word} in:\n{text_of_tuned}");
         }
         let slow =
             plan(&text.replace("tune.governor = \"performance\"", "tune.huge_pages = { \"0:2Mi\" = 8 }"))
                 .unwrap();
         assert_eq!(slow.design.grouping, schema::Grouping::PerBlock);
-        assert!(crate::plan::show(&slow).contains("once a block"), "{}", crate::plan::show(&slow));
+        assert!(shown(&slow).contains("once a block"), "{}", shown(&slow));
         let same = plan(&text.replace("tune.governor = \"performance\"", "")).unwrap_err().to_string();
         assert!(same.contains("there is nothing to compare"), "{same}");
         let checked =

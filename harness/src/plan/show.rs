@@ -3,23 +3,22 @@
 use std::fmt::Write as _;
 
 use comfy_table::{Table, presets::NOTHING};
-use schema::{Grouping, Purpose, Role, RunSpec, SidesTuning, Tuning, Workload};
+use schema::{Grouping, Purpose, Role, RunSpec, SidesTuning, StopRule, Tuning, Workload};
 
-use super::{Plan, detectable_in_sd, factorial, total_time};
-use crate::{
-    scenario::{PARAMETERS, Place},
-    words::time,
-};
+use super::{Outlook, Plan, factorial};
+use crate::scenario::{PARAMETERS, Place};
+
+mod outlook;
 
 /// The plan in text.
-pub fn show(plan: &Plan) -> String {
+pub fn show(plan: &Plan, outlook: &Outlook) -> String {
     let mut text = format!("{}\n\n", plan.question);
     let _ = writeln!(text, "scenario   {}", plan.scenario);
     let _ = writeln!(text, "requester  {}", place(&plan.hosts.requester.at));
     let _ =
         writeln!(text, "responder  {}, reached at {}", place(&plan.hosts.responder.at), plan.hosts.address);
     let _ = writeln!(text, "design     {}", design(plan));
-    let _ = writeln!(text, "sees       {}", sees(plan));
+    text.push_str(&outlook::show(plan, outlook));
     let _ = writeln!(text, "decides    {}", gates(plan));
     text.push_str(&factorial::show(plan));
     let _ = write!(text, "\nvariants\n{}\n", variants(plan));
@@ -41,31 +40,13 @@ fn place(place: &Place) -> String {
 
 fn design(plan: &Plan) -> String {
     let per_workload = plan.variants.len() + 1;
-    let total = total_time(plan)
-        .map_or("time unknown (ends by count)".into(), |total| format!("about {}", time(total)));
+    let most = if plan.design.stop == StopRule::AllBlocks { "" } else { "at most " };
     format!(
-        "{} blocks x {} workloads x {per_workload} runs (each variant, and the baseline again as the control) = {} runs, {total}; seed {}",
+        "{most}{} blocks x {} workloads x {per_workload} runs (each variant, and the baseline again as the control) = {most}{} runs; seed {}",
         plan.design.blocks,
         plan.workloads.len(),
         plan.runs.len(),
         plan.design.seed
-    )
-}
-
-fn sees(plan: &Plan) -> String {
-    let (pairs, questions) = (plan.design.blocks, plan.questions());
-    let fewest = plan.fewest_blocks();
-    let Some(in_sd) = detectable_in_sd(pairs).filter(|_| pairs >= fewest) else {
-        return format!(
-            "nothing: {pairs} pairs, and a verdict on {questions} questions needs {fewest} (blocks in [design])"
-        );
-    };
-    let at = |sd: f64| format!("{:.2}%", sd * in_sd);
-    format!(
-        "{pairs} pairs show an effect of {in_sd:.2} standard deviations of the pairs (one question, 95%, power 80%); that deviation is not known before measuring: at 1% noise {}, at 2% {}, at 5% {}",
-        at(1.0),
-        at(2.0),
-        at(5.0)
     )
 }
 

@@ -7,8 +7,14 @@ use crate::scenario::{At, Fault, Span, WrittenStop};
 /// Looks that are laid out where the scenario does not say how far apart they are.
 const LOOKS: u32 = 5;
 
-/// The rule as it is carried out. `fewest` is the number of pairs below which no verdict on these questions is possible.
-pub(super) fn settle(written: &WrittenStop, blocks: u32, fewest: u32) -> Result<StopRule, Fault> {
+/// The rule as it is carried out. `fewest` is the number of pairs below which no verdict on these questions is possible,
+/// `useful` the first look that could find a difference in one of them, where any could.
+pub(super) fn settle(
+    written: &WrittenStop,
+    blocks: u32,
+    fewest: u32,
+    useful: Option<u32>,
+) -> Result<StopRule, Fault> {
     let most = || written.blocks.clone().unwrap_or_else(|| written.span.clone());
     if blocks < fewest {
         let what = format!("{blocks} are fewer than the {fewest} pairs that a verdict on all gates needs");
@@ -16,7 +22,7 @@ pub(super) fn settle(written: &WrittenStop, blocks: u32, fewest: u32) -> Result<
             .beside(written.span.clone(), "so it would never be decided")
             .advice(format!("write at least {fewest}, and about twice that to leave room to decide early")));
     }
-    let first_look = written.first_look.as_ref().map_or(fewest, |look| look.value);
+    let first_look = written.first_look.as_ref().map_or(useful.unwrap_or(blocks), |look| look.value);
     if let Some(look) = written.first_look.as_ref().filter(|look| look.value < fewest || look.value > blocks)
     {
         return Err(first_look_fault(look, blocks, fewest, most()));
@@ -39,7 +45,7 @@ fn first_look_fault(look: &At<u32>, blocks: u32, fewest: u32, most: Span) -> Fau
     let fault = |what: String| Fault::new("design.first_look", look.span.clone(), what);
     if look.value < fewest {
         fault(format!("{} pairs can't settle anything; a verdict on all gates needs {fewest}", look.value))
-            .advice(format!("write {fewest} or more, or leave it out for {fewest}"))
+            .advice("write more, or leave it out for the first look that can find something")
     } else {
         fault(format!("{} is more than the {blocks} blocks that are made at most", look.value))
             .beside(most, "the most blocks")
@@ -65,11 +71,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_written_makes_five_looks_from_the_fewest_pairs_on() {
-        assert_eq!(settle(&written(None, None), 30, 6), Ok(rule(6, 6)));
-        assert_eq!(settle(&written(None, None), 40, 9), Ok(rule(9, 8)));
-        assert_eq!(settle(&written(Some(10), None), 10, 6), Ok(rule(10, 1)), "one look is a fixed design");
-        assert_eq!(settle(&written(Some(10), Some(5)), 30, 6), Ok(rule(10, 5)));
+    fn what_is_not_written_makes_five_looks_from_the_first_useful_one_on() {
+        let settle = |look, every, blocks, useful| settle(&written(look, every), blocks, 6, useful);
+        assert_eq!(settle(None, None, 30, Some(6)), Ok(rule(6, 6)));
+        assert_eq!(settle(None, None, 40, Some(9)), Ok(rule(9, 8)));
+        assert_eq!(
+            settle(None, None, 9, None),
+            Ok(rule(9, 1)),
+            "a difference is seen by all blocks or not at all"
+        );
+        assert_eq!(settle(Some(10), None, 10, Some(7)), Ok(rule(10, 1)), "one look is a fixed design");
+        assert_eq!(settle(Some(10), Some(5), 30, Some(9)), Ok(rule(10, 5)));
     }
 
     #[test]
@@ -80,7 +92,7 @@ mod tests {
             (Some(21), None, 20, 6, "design.first_look", "21 is more than the 20 blocks"),
             (Some(6), Some(15), 20, 6, "design.look_every", "15 is more than the 14 blocks"),
         ] {
-            let fault = settle(&written(first_look, look_every), blocks, fewest).unwrap_err();
+            let fault = settle(&written(first_look, look_every), blocks, fewest, Some(fewest)).unwrap_err();
             assert_eq!(fault.field, field);
             assert!(fault.what.contains(what) && !fault.advice.is_empty(), "{fault:?}");
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use schema::{Campaign, Purpose, Role, StopRule, Stopped};
+use schema::{Campaign, Design, Purpose, Role, StopRule, Stopped};
 
 use super::{
     levels::Levels,
@@ -46,6 +46,18 @@ impl Standing {
             }),
         }
     }
+}
+
+/// The looks that a design plans, with what each may find in a campaign with so many gates; a design that makes all its
+/// blocks has one.
+pub fn planned_looks(design: &Design, gates: u32, alpha: f64) -> Vec<Look> {
+    if design.stop == StopRule::AllBlocks {
+        return vec![Look { blocks: design.blocks, spent: alpha, level: alpha }];
+    }
+    let plan = Plan { blocks: design.looks(), most: design.blocks.max(1), ended: false };
+    let (spends, levels) = (plan.spends(alpha), plan.levels(alpha, gates));
+    let looks = plan.blocks.iter().zip(spends).zip(levels);
+    looks.map(|((blocks, spend), level)| Look { blocks: *blocks, spent: spend.spent, level }).collect()
 }
 
 /// The looks of a campaign as they are, or would be, taken.
@@ -142,6 +154,17 @@ mod tests {
         assert!(looks.planned.is_sorted_by(|a, b| a.level < b.level && a.spent < b.spent));
         assert!((looks.planned[4].spent - 0.05).abs() < 1e-12 && looks.planned[4].level < 0.05);
         assert!(standing.levels.equivalence < looks.planned[2].spent);
+    }
+
+    #[test]
+    fn what_is_planned_is_what_is_taken() {
+        let campaign = campaign(14, None);
+        for gates in [1, 3] {
+            let taken = Standing::of(&campaign, 0.05, gates).looks.unwrap().planned;
+            assert_eq!(planned_looks(&campaign.design, gates, 0.05), taken);
+        }
+        let fixed = planned_looks(&Sample { blocks: 9, ..Sample::default() }.campaign().design, 4, 0.05);
+        assert_eq!(fixed, [Look { blocks: 9, spent: 0.05, level: 0.05 }]);
     }
 
     #[test]

@@ -34,6 +34,7 @@ use factorial::Layout;
 pub use factorial::design as factorial_design;
 use levels::Levels;
 use looks::Standing;
+pub use looks::planned_looks;
 pub use model::*;
 use pairing::{Place, Runs, Subject};
 use questions::Question;

@@ -5,9 +5,13 @@ use std::path::Path;
 use schema::Role;
 
 use crate::{
-    plan::{Plan, plan, show},
+    plan::{Outlook, Plan, plan, show},
     scenario::parse,
 };
+
+fn shown(plan: &Plan) -> String {
+    show(plan, &Outlook::of(plan, None))
+}
 
 const GOOD: &str = r#"
 question = "Which matters?"
@@ -91,7 +95,7 @@ fn many_factors_are_numbered_and_need_a_design() {
 
 #[test]
 fn the_plan_says_what_it_combines_and_what_it_confounds() {
-    let text = show(&planned(&[]).unwrap());
+    let text = shown(&planned(&[]).unwrap());
     for word in [
         "all 8 combinations of 3 factors",
         "post_list = 8",
@@ -101,7 +105,7 @@ fn the_plan_says_what_it_combines_and_what_it_confounds() {
         assert!(text.contains(word), "no {word} in:\n{text}");
     }
     assert!(!text.contains("cannot be told from each other"), "{text}");
-    let text = show(&seven("factorial = \"fractional\"").unwrap());
+    let text = shown(&seven("factorial = \"fractional\"").unwrap());
     for word in
         ["16 of 128 combinations", "resolution IV", "cannot be told from each other", "batch x qps = "]
     {
