@@ -49,6 +49,23 @@ fn a_real_change_within_the_margin_is_negligible() {
 }
 
 #[test]
+fn a_change_near_the_margin_is_not_decided_by_an_estimate_below_it() {
+    // Noise of 0.4 % a run leaves the third of these within the margin, but not its interval.
+    for (factor, verdict, decided) in [
+        (1.0, Verdict::Equivalent, true),
+        (1.01, Verdict::Negligible, true),
+        (1.016, Verdict::Negligible, false),
+        (1.05, Verdict::Improved, true),
+    ] {
+        let campaign = Sample { candidates: vec![("deep", factor)], ..Sample::default() }.campaign();
+        let comparison = judged(&campaign);
+        let gate = comparison.gates().next().unwrap();
+        assert_eq!((&gate.verdict, gate.is_decided()), (&verdict, decided), "{factor}: {:?}", gate.effect);
+    }
+    assert!(!judged(&testing::named("unstable").unwrap()).gates().any(reports::compare::Cell::is_decided));
+}
+
+#[test]
 fn a_regression_weighs_more_than_an_improvement() {
     let campaign =
         Sample { candidates: vec![("deep", 1.5), ("deeper", 0.9)], ..Sample::default() }.campaign();

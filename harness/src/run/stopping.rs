@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use reports::{CompareOptions, compare::Verdict};
+use reports::CompareOptions;
 use schema::{Campaign, StopRule, Stopped};
 
 use crate::{
@@ -32,11 +32,8 @@ impl Standing {
 /// How many gates of a campaign are decided, by the rules that its comparison goes by.
 pub fn standing(campaign: &Campaign) -> Standing {
     let comparison = reports::compare(campaign, &CompareOptions::default());
-    let open = |cell: &&reports::compare::Cell| {
-        matches!(cell.verdict, Verdict::Inconclusive { .. } | Verdict::Unstable { .. } | Verdict::Exploratory)
-    };
-    let (gates, open) = (comparison.gates().count() as u32, comparison.gates().filter(open).count() as u32);
-    Standing { decided: gates - open, gates }
+    let decided = comparison.gates().filter(|gate| gate.is_decided()).count() as u32;
+    Standing { decided, gates: comparison.gates().count() as u32 }
 }
 
 /// What a look came to.

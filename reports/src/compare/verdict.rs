@@ -124,7 +124,7 @@ pub(super) fn control_failure(control: &Effect, limit: f64, alpha: f64) -> Optio
 fn settled(effect: &Effect, cell: &Cell, evidence: &Evidence<'_>) -> Verdict {
     let significant = effect.p_adjusted < evidence.levels.difference;
     let matters = effect.change.abs() > cell.margin;
-    let within = effect.equivalence_low > -cell.margin && effect.equivalence_high < cell.margin;
+    let within = effect.is_within(cell.margin);
     let needed = || pairs_needed(effect, cell.margin, evidence);
     match (significant, matters) {
         (true, true) if effect.p_adjusted >= evidence.claim_level() => Verdict::Inconclusive {

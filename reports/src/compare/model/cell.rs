@@ -54,6 +54,22 @@ pub struct Cell {
     pub flags: Vec<Flag>,
 }
 
+impl Cell {
+    /// Whether a campaign that may stop early needs no more blocks for this gate.
+    ///
+    /// A gate that is significant by less than its margin is decided only once its interval lies within the margin: of a change a
+    /// little past the margin, every other early estimate falls a little short of it.
+    pub fn is_decided(&self) -> bool {
+        match self.verdict {
+            Verdict::Improved | Verdict::Regressed | Verdict::Equivalent => true,
+            Verdict::Negligible => self.effect.is_some_and(|effect| effect.is_within(self.margin)),
+            // Neither gets better by more runs.
+            Verdict::Invalid | Verdict::CouldNotRun => true,
+            Verdict::Unstable { .. } | Verdict::Inconclusive { .. } | Verdict::Exploratory => false,
+        }
+    }
+}
+
 /// Smallest, median and largest of some runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {

@@ -47,6 +47,13 @@ pub struct Effect {
     pub cross_check: Option<CrossCheck>,
 }
 
+impl Effect {
+    /// Whether the interval of equivalence lies within this margin.
+    pub fn is_within(&self, margin: f64) -> bool {
+        self.equivalence_low > -margin && self.equivalence_high < margin
+    }
+}
+
 /// A change and its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
