@@ -2,9 +2,11 @@
 
 use std::{env, fs, path::PathBuf};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use pretty_assertions::assert_eq;
 use reports::{CompareOptions, Comparison, compare, export, render, testing};
 use schema::Campaign;
+use sha2::{Digest as _, Sha256};
 
 fn golden(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
@@ -81,9 +83,16 @@ fn every_figure_of_a_simulated_campaign_says_so() {
             page.split("<figure").skip(1).map(|rest| rest.split("</figure>").next().unwrap()).collect();
         assert!(figures.len() >= 4, "{name} has {} figures", figures.len());
         for figure in figures {
-            let drawing = &figure[figure.find("</desc>").unwrap()..figure.find("</svg>").unwrap()];
+            let drawings: Vec<&str> = figure.split("<svg").skip(1).collect();
             let caption = &figure[figure.find("<figcaption").unwrap()..];
-            assert!(drawing.contains("simulated: soft (model "), "{name}: a drawing does not say simulated");
+            assert!(!drawings.is_empty(), "{name}: a figure has no drawing");
+            for drawing in drawings {
+                let drawing = &drawing[drawing.find("</title>").unwrap()..drawing.find("</svg>").unwrap()];
+                assert!(
+                    drawing.contains("simulated: soft (model "),
+                    "{name}: a drawing does not say simulated"
+                );
+            }
             assert!(caption.contains("simulated: soft (model "), "{name}: a caption does not say simulated");
         }
         assert!(page.contains("<b>SIMULATED</b>"));
@@ -99,6 +108,46 @@ fn a_page_asks_nothing_of_the_network_and_no_colour_is_left_unnamed() {
     }
     // A stand-in colour that stayed would be nearly black in dark mode.
     assert!(!page.contains("#0102"), "a figure has a colour without a class");
+}
+
+#[test]
+fn the_policy_of_the_page_lets_its_own_script_run_and_no_other() {
+    let (campaign, comparison) = sample("improved");
+    let page = render::html(&campaign, &comparison).unwrap();
+    let script = &page[page.find("<script>").unwrap() + 8..page.find("</script>").unwrap()];
+    let hash = BASE64.encode(Sha256::digest(script));
+    assert!(page.contains(&format!("script-src 'sha256-{hash}';")), "report.html has to say sha256-{hash}");
+    assert!(page.contains("default-src 'none';"));
+}
+
+#[test]
+fn every_spot_of_a_drawing_has_its_number_in_the_table_below() {
+    for name in testing::NAMES {
+        let (campaign, comparison) = sample(name);
+        let page = render::html(&campaign, &comparison).unwrap();
+        for figure in page.split("<figure").skip(1) {
+            let figure = figure.split("</figure>").next().unwrap();
+            let body = &figure[figure.find("<tbody>").unwrap()..];
+            let rows: Vec<Vec<&str>> = body
+                .split("<tr>")
+                .skip(1)
+                .map(|row| {
+                    row.split("<td>").skip(1).map(|cell| cell.split("</td>").next().unwrap()).collect()
+                })
+                .collect();
+            for spots in figure.split("data-spots=\"").skip(1) {
+                let spots = spots.split('"').next().unwrap();
+                assert!(!spots.is_empty(), "{name}: a drawing without values: {}", &figure[..80]);
+                for spot in spots.split(',') {
+                    let [_, _, row, column] = spot.split(' ').collect::<Vec<_>>()[..] else {
+                        panic!("{spot}")
+                    };
+                    let (row, column): (usize, usize) = (row.parse().unwrap(), column.parse().unwrap());
+                    assert!(!rows[row][column].is_empty(), "{name}: {spot} of {}", &figure[..80]);
+                }
+            }
+        }
+    }
 }
 
 #[test]

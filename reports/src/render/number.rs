@@ -20,6 +20,18 @@ pub(super) fn nanos(ns: f64) -> String {
     scaled(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")])
 }
 
+/// A latency of an interval, which was kept to two digits: `2.0 us`.
+pub(super) fn nanos_of_interval(ns: f64) -> String {
+    let step = 10f64.powi(ns.abs().max(1.0).log10().floor() as i32 - 1);
+    let text = nanos((ns / step).round() * step);
+    match text.split_once(' ') {
+        Some((number, unit)) if number.len() == 4 && number.contains('.') => {
+            format!("{} {unit}", number[..3].trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
+
 /// A value for an axis: like [`value`], without digits that say nothing.
 pub(super) fn value_short(metric: Metric, v: f64) -> String {
     trimmed(&value(metric, v))
@@ -104,6 +116,14 @@ pub(super) fn percent(share: f64) -> String {
     format!("{}%", grouped(to_three_digits(percent).round() as u64))
 }
 
+/// A share that may be very small, to three digits: `12.3%`, `0.00123%`.
+pub(super) fn share(share: f64) -> String {
+    if share == 0.0 {
+        return "0%".to_owned();
+    }
+    format!("{}%", trimmed(&format!("{} ", three_digits(share * 100.0))).trim_end())
+}
+
 /// A margin, as it was written: `2%`, `0.5%`.
 pub(super) fn margin(share: f64) -> String {
     let text = format!("{:.4}", share * 100.0);
@@ -166,6 +186,17 @@ pub(super) fn counted_as(count: u32, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_latency_of_an_interval_has_two_digits() {
+        let texts = [7.0, 43.0, 437.0, 2_049.0, 24_900.0, 131_000.0].map(nanos_of_interval);
+        assert_eq!(texts, ["7.0 ns", "43 ns", "440 ns", "2.0 us", "25 us", "130 us"]);
+    }
+
+    #[test]
+    fn a_share_may_be_very_small() {
+        assert_eq!([0.0, 0.1234, 0.000_012_34, 1.0].map(share), ["0%", "12.3%", "0.00123%", "100%"]);
+    }
     use proptest::prelude::*;
 
     #[test]

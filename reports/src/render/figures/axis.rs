@@ -13,6 +13,11 @@ pub(super) struct Axis {
     pub(super) title: String,
 }
 
+/// Names that fit beside each other on a horizontal axis.
+const MOST_NAMES: usize = 11;
+/// With fewer, one cannot read a value between them.
+const FEWEST_TICKS: usize = 3;
+
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -57,8 +62,23 @@ impl Axis {
         let air = if high > low { (high - low) * 0.08 } else { high.abs().max(1.0) * 0.05 };
         let (from, to) = (low - air, high + air);
         let step = nice_step((to - from) / 5.0);
-        let ticks = steps(from, to, step).map(|tick| (tick, text(tick))).collect();
+        let mut ticks: Vec<_> = steps(from, to, step).map(|tick| (tick, text(tick))).collect();
+        // Closer than the digits that are shown: the same text twice would say that nothing lies between.
+        ticks.dedup_by(|next, kept| next.1 == kept.1);
         Axis { from, to, ticks, title }
+    }
+
+    /// Logarithmic or linear.
+    pub(super) fn of(
+        log: bool,
+        values: impl Iterator<Item = f64>,
+        title: String,
+        text: impl Fn(f64) -> String,
+    ) -> Self {
+        match log {
+            true => Axis::log(values, format!("{title}, logarithmic"), text),
+            false => Axis::linear(values, title, text),
+        }
     }
 
     /// A logarithmic axis (base 10) over positive values; ticks at 1, 2 and 5 of each decade, or at 1 only where that is many.
@@ -74,18 +94,24 @@ impl Axis {
             decades if decades > 0.9 => &[1.0, 2.0, 5.0],
             _ => &[1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
         };
-        let ticks = (from.floor() as i32..=to.ceil() as i32)
+        let round = (from.floor() as i32..=to.ceil() as i32)
             .flat_map(|decade| digits.iter().map(move |digit| digit * 10f64.powi(decade)))
-            .map(|value| (value.log10(), text(value)))
-            .filter(|(tick, _)| (from..=to).contains(tick))
-            .collect();
+            .filter(|value| (from..=to).contains(&value.log10()));
+        let mut round: Vec<f64> = round.collect();
+        if round.len() < FEWEST_TICKS {
+            let (low, high) = (10f64.powf(from), 10f64.powf(to));
+            round = steps(low, high, nice_step((high - low) / 5.0)).collect();
+        }
+        let ticks = round.into_iter().map(|value| (value.log10(), text(value))).collect();
         Axis { from, to, ticks, title }
     }
 
     /// Equally spaced places with a name each.
     pub(super) fn places(names: Vec<String>, title: String) -> Self {
         let to = names.len() as f64 - 0.5;
-        let ticks = names.into_iter().enumerate().map(|(i, name)| (i as f64, name)).collect();
+        // Names that would run into each other: every second one, every third.
+        let every = names.len().div_ceil(MOST_NAMES).max(1);
+        let ticks = names.into_iter().enumerate().step_by(every).map(|(i, name)| (i as f64, name)).collect();
         Axis { from: -0.5, to, ticks, title }
     }
 }

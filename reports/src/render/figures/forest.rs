@@ -1,10 +1,12 @@
-//! Effects with their intervals, one row a gate, each beside its margin and its A/A control.
+//! Effects with their intervals, one row a comparison, each beside its margin and its A/A control.
 
 use plotters::{prelude::*, style::text_anchor::HPos};
+use schema::Metric;
 
 use super::{
-    Figure, RenderError,
+    RenderError,
     axis::{Axis, nice_step, steps},
+    figure::{Choice, Drawing, Figure, Numbers, Spot},
     frame::{Chart, Drawn, Frame, Mark, line, mark, text},
     paint::Paint,
 };
@@ -13,12 +15,17 @@ use crate::{
     render::{number, words},
 };
 
-/// Rows of one figure; more gates than this make it unreadable, and the table has them all.
+/// Rows of one drawing; more make it unreadable, and the table has them all.
 const MOST_ROWS: usize = 40;
-const ROW_HEIGHT: u32 = 104;
+/// Height of a row with two lines of text, and of one with one.
+const TALL: u32 = 104;
+const LOW: u32 = 62;
+/// Columns of the table of numbers.
+const CHANGE: usize = 0;
+const CONTROL: usize = 1;
 
 /// The interval plot of the gates; none without an effect to show.
-pub(in crate::render) fn forest(
+pub(in crate::render) fn gates(
     comparison: &Comparison,
     simulated: Option<&str>,
 ) -> Result<Option<Figure>, RenderError> {
@@ -26,65 +33,178 @@ pub(in crate::render) fn forest(
     if cells.is_empty() {
         return Ok(None);
     }
-    let height = 220 + ROW_HEIGHT * cells.len() as u32;
-    let frame = Frame {
-        height,
-        left: 560,
-        right: 60,
-        simulated,
-        legend: vec![
-            (Mark::Diamond, Paint::Ink, "change".into()),
-            (Mark::Ring, Paint::Control, "A/A control".into()),
-            (Mark::Disc, Paint::Margin, "margin".into()),
-        ],
-        x: change_axis(&cells),
-        y: Axis { from: cells.len() as f64 - 0.5, to: -0.5, ticks: Vec::new(), title: String::new() },
-    };
-    let svg = frame.draw("effects", |chart| {
-        cells.iter().enumerate().try_for_each(|(row, cell)| draw_row(chart, row as f64, cell))
-    })?;
-    let level = number::margin(1.0 - comparison.alpha);
+    let plot = Plot { comparison, simulated, tall: true };
     let caption = format!(
-        "Change of each gate against {}, with its {level} interval. The band is the margin: a change inside it does not matter. The open circle is the A/A control, the baseline against itself: where it strays from zero, so may the rest.",
-        comparison.baseline
+        "Change of each gate against {}, with its {} interval. The band is the margin: a change inside it does not matter. The open circle is the A/A control, the baseline against itself: where it strays from zero, so may the rest.",
+        comparison.baseline,
+        plot.level()
     );
-    Ok(Some(Figure::new("Effects and their intervals".into(), caption, svg, height)))
+    let drawings = vec![plot.drawing(&cells, Vec::new(), 0)?];
+    let numbers = plot.numbers(&cells);
+    let title = "Effects and their intervals".into();
+    Ok(Some(Figure { title, caption, choices: Vec::new(), drawings, numbers }))
 }
 
-fn draw_row(chart: &mut Chart<'_, '_>, row: f64, cell: &Cell) -> Drawn {
-    let (left, right) = ((-cell.margin).ln_1p(), cell.margin.ln_1p());
-    let (from, to) = {
-        let x = chart.x_range();
-        (x.start, x.end)
+/// The interval plot of everything that was compared in a workload, metric by metric; none where the gates are all there is.
+pub(in crate::render) fn comparisons(
+    comparison: &Comparison,
+    workload: &str,
+    simulated: Option<&str>,
+) -> Result<Option<Figure>, RenderError> {
+    let ours = |cell: &&Cell| cell.workload == workload && cell.effect.is_some();
+    let of = |metric: Metric| {
+        let cells = comparison.cells.iter().filter(ours).filter(move |cell| cell.metric == metric);
+        cells.take(MOST_ROWS).collect::<Vec<&Cell>>()
     };
-    let band = Rectangle::new(
-        [(left.max(from), row - 0.42), (right.min(to), row + 0.42)],
-        Paint::Margin.rgb().mix(0.5).filled(),
+    let by_metric: Vec<(Metric, Vec<&Cell>)> = Metric::ALL
+        .into_iter()
+        .map(|metric| (metric, of(metric)))
+        .filter(|(_, cells)| !cells.is_empty())
+        .collect();
+    if by_metric.iter().all(|(_, cells)| cells.iter().all(|cell| cell.gated)) {
+        return Ok(None);
+    }
+    let plot = Plot { comparison, simulated, tall: false };
+    let names = by_metric.iter().map(|(metric, _)| words::short_metric(*metric)).collect();
+    let choice = Choice::between("Metric", names);
+    let (mut drawings, mut numbers) = (Vec::new(), plot.numbers(&[]));
+    for (n, (_, cells)) in by_metric.iter().enumerate() {
+        let picks = choice.iter().map(|_| n).collect();
+        drawings.push(plot.drawing(cells, picks, numbers.rows.len())?);
+        numbers.rows.extend(plot.numbers(cells).rows);
+    }
+    let caption = format!(
+        "Change against {} by message size, with its {} interval and its margin, gates among them. What is not a gate carries no verdict: among this many comparisons some look different by luck. Pale: not told from zero after correction for the number of comparisons.",
+        comparison.baseline,
+        plot.level()
     );
-    chart.plotting_area().draw(&band)?;
-    label(chart, row, cell, from)?;
-    if let Some(control) = &cell.control {
-        interval(chart, row + 0.28, control, Paint::Control, 2)?;
-        mark(chart, Mark::Ring, Paint::Control, (control.change.ln_1p().clamp(from, to), row + 0.28))?;
-    }
-    if let Some(effect) = &cell.effect {
-        interval(chart, row, effect, paint(&cell.verdict), 5)?;
-        mark(chart, Mark::Diamond, paint(&cell.verdict), (effect.change.ln_1p(), row))?;
-    }
-    Ok(())
+    let title = format!("Every comparison of {workload}");
+    Ok(Some(Figure { title, caption, choices: choice.into_iter().collect(), drawings, numbers }))
 }
 
-/// What the row is about, left of the plot: the question above, verdict and number below.
-fn label(chart: &Chart<'_, '_>, row: f64, cell: &Cell, from: f64) -> Drawn {
-    let what = format!("{} {}, {}", cell.workload, number::size(cell.msg_bytes), cell.candidate);
-    let change = cell.effect.map_or_else(String::new, |effect| number::change(effect.change));
-    let says = format!("{}: {} {change}", words::short_metric(cell.metric), words::verdict(&cell.verdict));
-    let at = |dy: i32, content: String, color: Paint| {
-        EmptyElement::at((from, row)) + Text::new(content, (-24, dy), text(color, HPos::Right))
-    };
-    // The plotting area clips nothing, so that labels may stand beside it.
-    chart.plotting_area().draw(&at(-18, what, Paint::Muted))?;
-    chart.plotting_area().draw(&at(20, says, paint(&cell.verdict)))
+/// What all rows share.
+struct Plot<'c> {
+    comparison: &'c Comparison,
+    simulated: Option<&'c str>,
+    /// Whether a row says what it is about in two lines.
+    tall: bool,
+}
+
+impl Plot<'_> {
+    fn level(&self) -> String {
+        number::margin(1.0 - self.comparison.alpha)
+    }
+
+    fn drawing(&self, cells: &[&Cell], picks: Vec<usize>, first_row: usize) -> Result<Drawing, RenderError> {
+        let row_height = if self.tall { TALL } else { LOW };
+        let height = 220 + row_height * cells.len() as u32;
+        let mut legend = vec![(Mark::Diamond, Paint::Ink, "change".into())];
+        if cells.iter().any(|cell| cell.control.is_some()) {
+            legend.push((Mark::Ring, Paint::Control, "A/A control".into()));
+        }
+        legend.push((Mark::Square, Paint::Margin, "margin".into()));
+        let frame = Frame {
+            height,
+            left: 560,
+            right: 60,
+            simulated: self.simulated,
+            legend,
+            x: change_axis(cells),
+            y: Axis { from: cells.len() as f64 - 0.5, to: -0.5, ticks: Vec::new(), title: String::new() },
+        };
+        let mut spots = Vec::new();
+        let svg = frame.draw("effects", |chart| {
+            let rows = || cells.iter().enumerate().map(|(row, cell)| (row as f64, *cell));
+            let (from, to) = (chart.x_range().start, chart.x_range().end);
+            for (row, cell) in rows() {
+                let (left, right) = ((-cell.margin).ln_1p().max(from), cell.margin.ln_1p().min(to));
+                let area = [(left, row - 0.42), (right, row + 0.42)];
+                chart.plotting_area().draw(&Rectangle::new(area, Paint::Margin.rgb().mix(0.5).filled()))?;
+            }
+            let zero = [(0.0, -0.5), (0.0, cells.len() as f64 - 0.5)];
+            chart.plotting_area().draw(&PathElement::new(zero, line(Paint::Muted, 1.0, 2)))?;
+            for (row, cell) in rows() {
+                self.label(chart, row, cell)?;
+                if let Some(control) = &cell.control {
+                    let at = (control.change.ln_1p().clamp(from, to), row + 0.28);
+                    interval(chart, at.1, control, Paint::Control, 2)?;
+                    mark(chart, Mark::Ring, Paint::Control, at)?;
+                    spots.push(Spot::on(chart, at, first_row + row as usize, CONTROL));
+                }
+                if let Some(effect) = &cell.effect {
+                    let at = (effect.change.max(-0.999_999).ln_1p().clamp(from, to), row);
+                    interval(chart, row, effect, self.paint(cell), 5)?;
+                    mark(chart, Mark::Diamond, self.paint(cell), at)?;
+                    spots.push(Spot::on(chart, at, first_row + row as usize, CHANGE));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Drawing::new(picks, svg, height, spots))
+    }
+
+    /// What the row is about, left of the plot: the question above, verdict and number below; or both in one line.
+    fn label(&self, chart: &Chart<'_, '_>, row: f64, cell: &Cell) -> Drawn {
+        let change = cell.effect.map_or_else(String::new, |effect| number::change(effect.change));
+        let (size, paint) = (number::size(cell.msg_bytes), self.paint(cell));
+        let from = chart.x_range().start;
+        let at = |dy: i32, content: String, color: Paint| {
+            let content = shortened(content);
+            EmptyElement::at((from, row)) + Text::new(content, (-24, dy), text(color, HPos::Right))
+        };
+        // The plotting area clips nothing, so that labels may stand beside it.
+        let area = chart.plotting_area();
+        if !self.tall {
+            return area.draw(&at(0, format!("{size}, {}  {change}", cell.candidate), paint));
+        }
+        let what = format!("{} {size}, {}", cell.workload, cell.candidate);
+        let says =
+            format!("{}: {} {change}", words::short_metric(cell.metric), words::verdict(&cell.verdict));
+        area.draw(&at(-18, what, Paint::Muted))?;
+        area.draw(&at(20, says, paint))
+    }
+
+    fn paint(&self, cell: &Cell) -> Paint {
+        match &cell.verdict {
+            Verdict::Improved => Paint::Better,
+            Verdict::Regressed | Verdict::Invalid | Verdict::CouldNotRun => Paint::Worse,
+            Verdict::Unstable { .. } | Verdict::Inconclusive { .. } => Paint::Undecided,
+            Verdict::Negligible | Verdict::Equivalent => Paint::Ink,
+            Verdict::Exploratory => match cell.effect {
+                Some(effect) if effect.p_adjusted < self.comparison.alpha => Paint::Ink,
+                _ => Paint::Muted,
+            },
+        }
+    }
+
+    fn numbers(&self, cells: &[&Cell]) -> Numbers {
+        let level = self.level();
+        let effect = |effect: &Option<Effect>| {
+            effect.map_or_else(String::new, |effect| {
+                let [change, low, high] = [effect.change, effect.low, effect.high].map(number::change);
+                let (p, pairs) = (number::p_value(effect.p_adjusted), number::counted(effect.pairs, "pair"));
+                format!("{change} ({level} interval {low} to {high}, p {p}, n = {pairs})")
+            })
+        };
+        let row = |cell: &&Cell| {
+            let (name, says) =
+                (format!("{}, {}", words::subject(cell), cell.candidate), words::verdict(&cell.verdict));
+            let cells =
+                [effect(&cell.effect), effect(&cell.control), format!("±{}", number::margin(cell.margin))];
+            (name, cells.into_iter().chain([says.to_owned()]).collect())
+        };
+        let columns = ["change", "A/A control", "margin", "verdict"].map(str::to_owned).to_vec();
+        Numbers { about: "Comparison".into(), columns, rows: cells.iter().map(row).collect() }
+    }
+}
+
+/// A label that fits beside the plot.
+fn shortened(label: String) -> String {
+    const MOST: usize = 38;
+    match label.chars().count() {
+        0..=MOST => label,
+        _ => label.chars().take(MOST - 1).chain(['…']).collect(),
+    }
 }
 
 fn interval(chart: &Chart<'_, '_>, row: f64, effect: &Effect, paint: Paint, width: u32) -> Drawn {
@@ -98,16 +218,6 @@ fn interval(chart: &Chart<'_, '_>, row: f64, effect: &Effect, paint: Paint, widt
     }
     Ok(())
 }
-
-fn paint(verdict: &Verdict) -> Paint {
-    match verdict {
-        Verdict::Improved => Paint::Better,
-        Verdict::Regressed | Verdict::Invalid | Verdict::CouldNotRun => Paint::Worse,
-        Verdict::Unstable { .. } | Verdict::Inconclusive { .. } => Paint::Undecided,
-        Verdict::Negligible | Verdict::Equivalent | Verdict::Exploratory => Paint::Ink,
-    }
-}
-
 /// An axis in ln(1 + change), on which half and double are equally far from nothing.
 fn change_axis(cells: &[&Cell]) -> Axis {
     let effects = cells.iter().flat_map(|cell| [&cell.effect, &cell.control]).flatten();

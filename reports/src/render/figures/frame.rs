@@ -10,6 +10,7 @@ use super::{
     RenderError,
     axis::Axis,
     paint::{Paint, repaint},
+    squeeze::squeeze,
 };
 
 /// Width of every figure, in units of its view box; about two to a pixel on a desk.
@@ -33,6 +34,8 @@ pub(super) enum Mark {
     Diamond,
     /// An open circle.
     Ring,
+    /// A filled square: an area.
+    Square,
 }
 
 /// Everything of a figure but its data.
@@ -77,7 +80,7 @@ impl Frame<'_> {
                 .and_then(|()| area.present())
                 .map_err(|cause| RenderError::Figure { name: name.into(), cause: cause.to_string() })?;
         }
-        Ok(inside(&repaint(&svg)))
+        Ok(squeeze(&repaint(inside(&svg))))
     }
 
     fn draw_on(
@@ -91,18 +94,21 @@ impl Frame<'_> {
             .margin_right(self.right)
             .margin_bottom(8)
             .set_label_area_size(LabelAreaPosition::Left, self.left)
-            .set_label_area_size(LabelAreaPosition::Bottom, 100)
+            .set_label_area_size(LabelAreaPosition::Bottom, if self.x.title.is_empty() { 50 } else { 92 })
             .build_cartesian_2d(self.x.clone(), self.y.clone())?;
-        chart
-            .configure_mesh()
-            .axis_style(line(Paint::Muted, 1.0, 2))
+        let mut mesh = chart.configure_mesh();
+        mesh.axis_style(line(Paint::Muted, 1.0, 2))
             .bold_line_style(line(Paint::Grid, 1.0, 2))
             .light_line_style(TRANSPARENT)
             .label_style(text(Paint::Muted, HPos::Center))
-            .axis_desc_style(text(Paint::Ink, HPos::Center))
-            .x_desc(self.x.title.as_str())
-            .y_desc(self.y.title.as_str())
-            .draw()?;
+            .axis_desc_style(text(Paint::Ink, HPos::Center));
+        if !self.x.title.is_empty() {
+            mesh.x_desc(self.x.title.as_str());
+        }
+        if !self.y.title.is_empty() {
+            mesh.y_desc(self.y.title.as_str());
+        }
+        mesh.draw()?;
         data(&mut chart)
     }
 
@@ -118,6 +124,7 @@ impl Frame<'_> {
                 Mark::Disc => area.draw(&Circle::new(at, 11, paint.rgb().filled()))?,
                 Mark::Ring => area.draw(&Circle::new(at, 10, line(*paint, 1.0, 3)))?,
                 Mark::Diamond => area.draw(&Polygon::new(diamond(at, 13), paint.rgb().filled()))?,
+                Mark::Square => area.draw(&Rectangle::new([(x, 52), (x + 24, 76)], paint.rgb().filled()))?,
             }
             area.draw(&Text::new(name.clone(), (x + 36, 64), text(Paint::Ink, HPos::Left)))?;
             x += 90 + (name.chars().count() as f64 * TEXT * 0.46) as i32;
@@ -139,7 +146,14 @@ pub(super) fn mark(chart: &Chart<'_, '_>, shape: Mark, paint: Paint, at: (f64, f
         Mark::Disc => area.draw(&(here + Circle::new((0, 0), 10, paint.rgb().filled()))),
         Mark::Ring => area.draw(&(here + Circle::new((0, 0), 9, line(paint, 1.0, 3)))),
         Mark::Diamond => area.draw(&(here + Polygon::new(diamond((0, 0), 13), paint.rgb().filled()))),
+        Mark::Square => area.draw(&(here + Rectangle::new([(-12, -12), (12, 12)], paint.rgb().filled()))),
     }
+}
+
+/// The area between two lines.
+pub(super) fn band(chart: &Chart<'_, '_>, low: &[(f64, f64)], high: &[(f64, f64)], paint: Paint) -> Drawn {
+    let outline: Vec<(f64, f64)> = low.iter().chain(high.iter().rev()).copied().collect();
+    chart.plotting_area().draw(&Polygon::new(outline, paint.rgb().mix(0.2).filled()))
 }
 
 /// A label of simulation that fits; the caption has all of it.
@@ -152,8 +166,8 @@ fn shortened(label: &str) -> String {
 }
 
 /// What stands between the `<svg>` tags.
-fn inside(svg: &str) -> String {
+fn inside(svg: &str) -> &str {
     let from = svg.find('>').map_or(0, |open| open + 1);
     let to = svg.rfind("</svg>").unwrap_or(svg.len());
-    svg[from..to].lines().map(str::trim_end).collect()
+    &svg[from..to]
 }

@@ -18,12 +18,18 @@ pub(super) enum Paint {
     Better,
     Worse,
     Undecided,
+    /// A cell of a heat map that is better by this many steps, 1 to 3.
+    Cooler(u8),
+    /// A cell of a heat map that is worse by this many steps, 1 to 3.
+    Warmer(u8),
+    /// A cell of a heat map that is not told from noise.
+    Still,
 }
 
 /// Candidates with a colour of their own.
 const CANDIDATES: usize = 4;
 
-const ALL: [Paint; 14] = [
+const ALL: [Paint; 21] = [
     Paint::Ink,
     Paint::Muted,
     Paint::Grid,
@@ -38,6 +44,13 @@ const ALL: [Paint; 14] = [
     Paint::Better,
     Paint::Worse,
     Paint::Undecided,
+    Paint::Cooler(1),
+    Paint::Cooler(2),
+    Paint::Cooler(3),
+    Paint::Warmer(1),
+    Paint::Warmer(2),
+    Paint::Warmer(3),
+    Paint::Still,
 ];
 
 impl Paint {
@@ -54,6 +67,8 @@ impl Paint {
     fn class(self) -> String {
         match self {
             Paint::Candidate(n) => format!("candidate{n}"),
+            Paint::Cooler(step) => format!("cooler{step}"),
+            Paint::Warmer(step) => format!("warmer{step}"),
             other => format!("{other:?}").to_lowercase(),
         }
     }

@@ -1,42 +1,49 @@
-//! Percentile curves: all runs of a variant together, and each run thinly behind them.
+//! Percentile curves: the median of the runs of a variant, in a band from the lowest run to the highest.
 
-use hdrhistogram::Histogram;
 use plotters::prelude::*;
-use schema::{Bytes, histogram::MIN_TAIL_SAMPLES};
+use schema::Bytes;
 
 use super::{
-    Figure, RenderError, Source,
+    RenderError,
     axis::Axis,
-    frame::{Frame, line},
+    figure::{Choice, Drawing, Figure, Numbers, Spot},
+    frame::{Frame, band, line, mark},
+    source::Source,
+    tails::{TOLD, Tails, decades, runs_read},
 };
-use crate::render::{number, words};
+use crate::render::number;
 
 const HEIGHT: u32 = 760;
-/// Distance of the points of a curve, in decades of the share that lies beyond.
-const STEP: f64 = 0.05;
-/// Distance for the thin curves of single runs.
-const COARSE_STEP: f64 = 0.1;
-
-/// A curve: how far into the tail (decades of the share beyond), and log10 of the latency in ns.
-type Curve = Vec<(f64, f64)>;
 
 /// The percentile curves of one message size; none without a completed run.
 pub(in crate::render) fn percentiles(
-    source: Source<'_>,
+    source: &Source<'_>,
     msg_bytes: Bytes,
+    tails: &[Tails],
 ) -> Result<Option<Figure>, RenderError> {
-    let mut curves = Vec::new();
-    for series in source.series() {
-        let histograms = decoded(source, series.name, msg_bytes)?;
-        let Some(all) = merged(&histograms) else { continue };
-        let single: Vec<Curve> = histograms.iter().map(|run| curve(run, COARSE_STEP)).collect();
-        curves.push((series.paint, curve(&all, STEP), single, all.len()));
+    let Some(first) = tails.first() else { return Ok(None) };
+    let mut drawings = Vec::new();
+    for (pick, log) in [true, false].into_iter().enumerate() {
+        drawings.push(drawing(source, tails, pick, log)?);
     }
-    if curves.is_empty() {
-        return Ok(None);
-    }
-    let points = || curves.iter().flat_map(|(_, all, single, _)| single.iter().flatten().chain(all)).copied();
-    let depth = points().map(|(tail, _)| tail).fold(1.0, f64::max);
+    let caption = format!(
+        "{} by percentile. Each line is the median of the runs of a variant at that percentile, the band around it reaches from the lowest run to the highest ({}). A curve ends where fewer than 10 messages of a run lie beyond.",
+        source.spans(msg_bytes),
+        runs_read(first)
+    );
+    Ok(Some(Figure {
+        title: source.titled("Latency by percentile", msg_bytes),
+        caption,
+        choices: vec![Choice::scale()],
+        drawings,
+        numbers: numbers(source, tails),
+    }))
+}
+
+fn drawing(source: &Source<'_>, tails: &[Tails], pick: usize, log: bool) -> Result<Drawing, RenderError> {
+    let curves = || tails.iter().flat_map(|tails| &tails.curve);
+    let depth = curves().map(|at| at.tail).fold(1.0, f64::max);
+    let values = curves().flat_map(|at| [at.ns.min.max(1.0), at.ns.max]);
     let frame = Frame {
         height: HEIGHT,
         left: 170,
@@ -44,97 +51,77 @@ pub(in crate::render) fn percentiles(
         simulated: source.simulated,
         legend: source.legend(),
         x: tail_axis(depth),
-        y: Axis::log(points().map(|(_, ns)| 10f64.powf(ns)), "latency".into(), number::nanos_short),
+        y: Axis::of(log, values, "latency".into(), number::nanos_short),
     };
+    let y = |ns: f64| if log { ns.max(1.0).log10() } else { ns };
+    let series = source.series();
+    let mut spots = Vec::new();
     let svg = frame.draw("percentiles", |chart| {
-        for (paint, all, single, _) in &curves {
-            for run in single {
-                chart.draw_series(LineSeries::new(run.iter().copied(), line(*paint, 0.22, 2)))?;
+        for tails in tails {
+            let edge = |ns: fn(&crate::compare::Spread) -> f64| {
+                tails.curve.iter().map(move |at| (at.tail, y(ns(&at.ns)))).collect::<Vec<_>>()
+            };
+            band(chart, &edge(|ns| ns.min), &edge(|ns| ns.max), tails.paint)?;
+        }
+        for tails in tails {
+            let median = tails.curve.iter().map(|at| (at.tail, y(at.ns.median)));
+            chart.draw_series(LineSeries::new(median, line(tails.paint, 1.0, 5)))?;
+            for at in &tails.curve {
+                let Some(row) = at.told else { continue };
+                let place = (at.tail, y(at.ns.median));
+                mark(chart, series[tails.variant].mark, tails.paint, place)?;
+                spots.push(Spot::on(chart, place, row, tails.variant));
             }
-            chart.draw_series(LineSeries::new(all.iter().copied(), line(*paint, 1.0, 5)))?;
         }
         Ok(())
     })?;
-    let messages = curves.iter().map(|(_, _, _, messages)| *messages).min().unwrap_or(0);
-    let caption = format!(
-        "{} by percentile; both axes are logarithmic. Bold: all runs of a variant together, at least {} messages each; thin: single runs. A curve ends where fewer than 10 messages lie beyond.",
-        spans(source, msg_bytes),
-        number::grouped(messages)
-    );
-    let title = format!("Latency by percentile, {} at {}", source.workload.name, number::size(msg_bytes));
-    Ok(Some(Figure::new(title, caption, svg, HEIGHT)))
+    Ok(Drawing::new(vec![pick], svg, HEIGHT, spots))
 }
 
-/// What the latencies span; of variants in closed and open loops, both.
-fn spans(source: Source<'_>, msg_bytes: Bytes) -> String {
-    let mut spans: Vec<String> = Vec::new();
-    for (_, point) in source.points(msg_bytes) {
-        let span = words::latency(point.latency_ns.kind);
-        if !spans.contains(&span) {
-            spans.push(span);
-        }
+fn numbers(source: &Source<'_>, tails: &[Tails]) -> Numbers {
+    let mut columns = vec![String::new(); source.variants().len()];
+    for tails in tails {
+        columns[tails.variant] = format!("n = {}", runs_read(tails));
     }
-    spans.join("; ")
-}
-
-fn decoded(source: Source<'_>, variant: &str, msg_bytes: Bytes) -> Result<Vec<Histogram<u64>>, RenderError> {
-    source
-        .points_of(variant, msg_bytes)
-        .map(|point| {
-            let workload = source.workload.name.clone();
-            point.histogram.decode().map_err(|source| RenderError::Histogram { workload, msg_bytes, source })
+    let columns = source.variants().into_iter().zip(columns);
+    let cell = |variant: usize, row: usize| {
+        let at = tails
+            .iter()
+            .filter(|tails| tails.variant == variant)
+            .flat_map(|tails| &tails.curve)
+            .find(|at| at.told == Some(row));
+        at.map_or_else(String::new, |at| {
+            let [median, min, max] = [at.ns.median, at.ns.min, at.ns.max].map(number::nanos);
+            format!("{median} ({min} to {max})")
         })
-        .collect()
-}
-
-fn merged(histograms: &[Histogram<u64>]) -> Option<Histogram<u64>> {
-    let (first, rest) = histograms.split_first()?;
-    let mut all = first.clone();
-    for histogram in rest {
-        // Same bounds in every record, so there is always room.
-        all.add(histogram).ok()?;
-    }
-    Some(all)
-}
-
-fn curve(histogram: &Histogram<u64>, step: f64) -> Curve {
-    let deepest = (histogram.len() as f64 / MIN_TAIL_SAMPLES).log10().max(0.0);
-    (0..=(deepest / step) as u32)
-        .map(|i| f64::from(i) * step)
-        .map(|tail| (tail, histogram.value_at_quantile(1.0 - 10f64.powf(-tail)).max(1)))
-        .map(|(tail, ns)| (tail, (ns as f64).log10()))
-        .collect()
+    };
+    let columns: Vec<String> = columns.map(|(name, runs)| format!("{name}, {runs}")).collect();
+    let rows = TOLD.iter().enumerate().map(|(row, percent)| {
+        (format!("p{percent}"), (0..columns.len()).map(|variant| cell(variant, row)).collect::<Vec<_>>())
+    });
+    let rows = rows.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect();
+    Numbers { about: "Percentile: median of the runs, lowest to highest".into(), rows, columns }
 }
 
 /// 0, 50, 90, 99, 99.9 and so on.
 fn tail_axis(depth: f64) -> Axis {
-    let decades = (1..=depth.floor() as u32).map(|decades| {
+    let decades_of_ten = (1..=(depth + 1e-9).floor() as u32).map(|decades| {
         let nines = 100.0 - 100.0 * 10f64.powi(-(decades as i32));
         let digits = decades.saturating_sub(2) as usize;
-        (f64::from(decades), format!("{nines:.digits$}"))
+        (f64::from(decades), format!("p{nines:.digits$}"))
     });
-    let ticks = [(0.0, "0".to_owned()), (2f64.log10(), "50".to_owned())].into_iter().chain(decades).collect();
-    Axis { from: 0.0, to: depth, ticks, title: "percentile".into() }
+    let ticks = [(0.0, "min".to_owned()), (decades(50.0), "p50".to_owned())];
+    let ticks = ticks.into_iter().chain(decades_of_ten).collect();
+    Axis { from: 0.0, to: depth, ticks, title: "percentile, each tick a tenth of the messages left".into() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use schema::histogram::new_latency_histogram;
-
-    #[test]
-    fn a_curve_ends_where_ten_samples_lie_beyond() {
-        let mut histogram = new_latency_histogram();
-        (1..=10_000).for_each(|ns| histogram.record(ns).unwrap());
-        let curve = curve(&histogram, STEP);
-        assert_eq!(curve.last().unwrap().0, 3.0);
-        // Values are kept to three digits.
-        assert!((10f64.powf(curve.last().unwrap().1) - 9_990.0).abs() < 10.0);
-    }
 
     #[test]
     fn ticks_are_percentiles() {
         let texts: Vec<String> = tail_axis(4.2).ticks.into_iter().map(|(_, text)| text).collect();
-        assert_eq!(texts, ["0", "50", "90", "99", "99.9", "99.99"]);
+        assert_eq!(texts, ["min", "p50", "p90", "p99", "p99.9", "p99.99"]);
     }
 }
