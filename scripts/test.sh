@@ -59,7 +59,15 @@ check_licences() {
 }
 
 browser() {
-    (cd tests/browser && npm ci --no-audit --no-fund && node report.mjs "$artifacts/quickstart/report.html" "$artifacts/browser")
+    local sample
+    rm -rf "$artifacts/browser"
+    mkdir -p "$artifacts/browser"
+    for sample in several_sizes unstable inconclusive failed_runs watched; do
+        cargo run --locked --quiet --package reports --features testing --example sample -- \
+            "$sample" "$artifacts/browser/$sample.html" >/dev/null || return
+    done
+    cp "$artifacts/quickstart/report.html" "$artifacts/browser/quickstart.html" &&
+        (cd tests/browser && npm ci --no-audit --no-fund && node report.mjs "$artifacts/browser" "$artifacts/browser"/*.html)
 }
 
 # Built like the other tests; the programs under test are the release build in the guest too.
