@@ -64,6 +64,6 @@ pub(super) fn write(folder: &Path, campaign: &Campaign, comparison: &Comparison)
     let html = folder.join("report.html");
     output::write_file(&html, render::html(campaign, comparison)?.as_bytes())?;
     output::write_file(&folder.join("report.md"), render::markdown(campaign, comparison).as_bytes())?;
-    output::write_file(&folder.join("report.json"), render::json(comparison).as_bytes())?;
+    output::write_file(&folder.join("report.json"), render::report_json(campaign, comparison).as_bytes())?;
     Ok(html)
 }

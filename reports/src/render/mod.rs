@@ -10,6 +10,7 @@ mod html;
 mod json;
 mod markdown;
 mod number;
+mod numbers;
 mod ranking;
 mod sentence;
 mod terminal;
@@ -18,7 +19,7 @@ mod words;
 
 pub use factorial::{design_limits, design_name, roman};
 pub use html::html;
-pub use json::json;
+pub use json::{json, json_schema, report_json};
 pub use markdown::markdown;
 pub use ranking::does;
 pub use sentence::sentence;

@@ -103,8 +103,8 @@ fn moved(cell: &Cell, effect: &Effect) -> String {
 fn interval(cell: &Cell, effect: &Effect, comparison: &Comparison) -> String {
     let Written { low, high, .. } = Written::of(effect, cell.margin);
     format!(
-        "{} interval {low} to {high}, n = {}",
-        number::margin(1.0 - comparison.alpha),
+        "{} {low} to {high}, n = {}",
+        words::interval_name(comparison),
         number::counted(effect.pairs, "pair")
     )
 }

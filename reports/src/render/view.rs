@@ -1,9 +1,6 @@
 //! What HTML and Markdown both say, in the order in which they say it: all text, all numbers with unit and n.
 
-use schema::{
-    Bytes, Campaign, CampaignState, Metric, Pace, Point, Purpose, RunSpec, Stop, Test, Transport, Wait,
-    Workload,
-};
+use schema::{Bytes, Campaign, CampaignState, Pace, Purpose, RunSpec, Stop, Test, Transport, Wait, Workload};
 
 use super::{
     change::Written,
@@ -11,14 +8,13 @@ use super::{
     factorial::design_limits,
     facts::{self, Environment, FactGroup},
     number,
+    numbers::{self, NumberRow},
     ranking::FactorsView,
     sentence::claim,
     words,
 };
 use crate::{
-    compare::{
-        Asks, Cell, Comparison, DETAILS, Effect, Unusable, fewest_blocks_for_factors, fewest_pairs, spread,
-    },
+    compare::{Asks, Cell, Comparison, Effect, Spread, Unusable, fewest_blocks_for_factors, fewest_pairs},
     index::Index,
 };
 
@@ -134,7 +130,7 @@ impl View {
             simulated: (!comparison.simulated.is_empty()).then(|| comparison.simulated.join("; ")),
             warnings: warnings(campaign, comparison),
             summary: summary(campaign),
-            interval_name: format!("{} interval", number::margin(1.0 - comparison.alpha)),
+            interval_name: words::interval_name(comparison),
             gates: rows(true),
             factors: FactorsView::of(campaign, comparison),
             others: rows(false),
@@ -246,11 +242,14 @@ fn workload_view(
         about: spec.map_or_else(String::new, about),
         sizes: spec.map_or_else(Vec::new, |spec| {
             let view = |size: &Bytes| {
-                let numbers = numbers(campaign, index, workload, spec.test, *size);
+                let rows = numbers::rows(campaign, index, workload, spec.test, *size);
+                let texts = |row: &NumberRow| {
+                    row.variants.iter().map(|of| of.as_ref().map(|spread| run_numbers(row, spread))).collect()
+                };
                 SizeView {
                     msg_bytes: *size,
                     verdicts: verdicts(comparison, workload, *size),
-                    numbers,
+                    numbers: rows.iter().map(|row| (row.name.clone(), texts(row))).collect(),
                     name: number::size(*size),
                 }
             };
@@ -303,46 +302,12 @@ fn verdicts(comparison: &Comparison, workload: &Workload, msg_bytes: Bytes) -> V
         .collect()
 }
 
-/// A row per number that was measured at a size.
-fn numbers(
-    campaign: &Campaign,
-    index: &Index<'_>,
-    workload: &Workload,
-    test: Test,
-    msg_bytes: Bytes,
-) -> Vec<(String, Vec<Option<RunNumbers>>)> {
-    let row = |name: String, of: Of<'_>, text: Text<'_>| {
-        let row: Vec<Option<RunNumbers>> = campaign
-            .variants
-            .iter()
-            .map(|variant| of_runs(index.measured(&workload.name, &variant.name, msg_bytes), of, text))
-            .collect();
-        row.iter().any(Option::is_some).then_some((name, row))
-    };
-    let metrics = Metric::ALL.into_iter().filter_map(|metric| {
-        row(words::metric(metric, test), &|point| metric.of(point), &|value| number::value(metric, value))
-    });
-    let details = DETAILS.iter().filter_map(|detail| {
-        let text = |value: f64| match detail.like {
-            Some(metric) => number::value(metric, value),
-            None => number::grouped(value.round() as u64),
-        };
-        row(detail.name.to_owned(), &|point| detail.of(point), &text)
-    });
-    metrics.chain(details).collect()
-}
-
-/// A number of a point.
-type Of<'f> = &'f dyn Fn(&Point) -> Option<f64>;
-/// The number as it is written.
-type Text<'f> = &'f dyn Fn(f64) -> String;
-
-/// What a number is over a variant's valid runs, and how it is written; none where it was not published.
-fn of_runs(points: &[&Point], of: Of<'_>, text: Text<'_>) -> Option<RunNumbers> {
-    let spread = spread(points.iter().filter_map(|point| of(point)))?;
+/// A number over the valid runs of a variant, as it is written.
+fn run_numbers(row: &NumberRow, spread: &Spread) -> RunNumbers {
+    let text = |value| row.text(value);
     let detail =
         format!("{} to {}, n = {}", text(spread.min), text(spread.max), number::counted(spread.runs, "run"));
-    Some(RunNumbers { median: text(spread.median), detail })
+    RunNumbers { median: text(spread.median), detail }
 }
 
 /// What the variants set, as written; empty where one does not.

@@ -2,7 +2,9 @@
 
 use schema::{Bytes, LatencyKind, Metric, Stopped, Test};
 
-use crate::compare::{Asks, CampaignVerdict, Cell, ControlFailure, Doubt, Flag, Looks, Method, Verdict};
+use crate::compare::{
+    Asks, CampaignVerdict, Cell, Comparison, ControlFailure, Doubt, Flag, Looks, Method, Verdict,
+};
 
 use super::{change::Written, number};
 
@@ -160,6 +162,15 @@ fn control_failure(cell: &Cell, failure: ControlFailure) -> String {
             format!("the baseline differs from itself by {change} in the A/A control, more than {why}")
         }
     }
+}
+
+/// What the intervals of a comparison are called: `95% interval`; at a look of a campaign that may stop early, wider ones.
+pub(super) fn interval_name(comparison: &Comparison) -> String {
+    let looks = comparison.looks.as_ref();
+    let look = looks.and_then(|looks| looks.planned.get(looks.at? as usize));
+    // To a tenth of a percent, so that nothing but the level is told.
+    let sure = 1.0 - look.map_or(comparison.alpha, |look| look.level);
+    format!("{} interval", number::margin((sure * 1000.0).round() / 1000.0))
 }
 
 /// How far a campaign that may stop early has looked, in a sentence.

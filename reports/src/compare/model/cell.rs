@@ -1,12 +1,13 @@
 //! One cell: what is asked, what came out, and the pairs behind it.
 
 use schema::{Bytes, Metric, Test};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, Flag, Verdict};
 
 /// One question: this metric, of this workload and size, under this candidate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// Name of the workload.
     pub workload: String,
@@ -71,7 +72,7 @@ impl Cell {
 }
 
 /// Smallest, median and largest of some runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// Runs.
     pub runs: u32,
@@ -85,7 +86,7 @@ pub struct Spread {
 
 /// A baseline and a candidate run of the same block; of a factor, the geometric means of the runs with it off and on; of an
 /// interaction, what both factors together would be if each brought what it brings alone, and what they are.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pair {
     /// Block, from 0.
     pub block: u32,
@@ -98,7 +99,7 @@ pub struct Pair {
 }
 
 /// A block whose pair could not be used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DroppedPair {
     /// Block, from 0.
     pub block: u32,
@@ -107,7 +108,7 @@ pub struct DroppedPair {
 }
 
 /// What a cell asks of its candidate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Asks {
     /// A variant against the baseline.

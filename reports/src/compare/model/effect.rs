@@ -1,12 +1,13 @@
 //! A difference between two sides, by one method after another, and what is odd about it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A difference between two sides, from pairs of runs.
 ///
 /// Shares are changes: 0.02 is 2 % more. Every interval but those of equivalence is one of 1 - level, the level being that of the look
 /// (alpha where there is one look only), of this question alone.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Effect {
     /// Pairs.
     pub pairs: u32,
@@ -55,7 +56,7 @@ impl Effect {
 }
 
 /// A change and its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The change.
     pub change: f64,
@@ -66,7 +67,7 @@ pub struct Estimate {
 }
 
 /// Two ends.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Range {
     /// Lower end.
     pub low: f64,
@@ -75,7 +76,7 @@ pub struct Range {
 }
 
 /// The interval of a change by another method than Student's.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CrossCheck {
     /// Which.
     pub method: Method,
@@ -95,7 +96,7 @@ pub struct CrossCheck {
 }
 
 /// A method beside Student's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// Median of the means of two pairs, with the interval of Wilcoxon's signed-rank test.
@@ -111,7 +112,7 @@ pub enum Method {
 }
 
 /// What is odd about a cell's runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Flag {
     /// Runs whose last third differs from their first third by more than 5 %.

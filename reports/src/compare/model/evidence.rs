@@ -4,12 +4,13 @@ use schema::{
     Side,
     evidence::{Level, Unit},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Spread;
 
 /// What the hosts did around the runs, variant beside variant.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceSummary {
     /// The variants in the order of the columns below; baseline first.
     pub variants: Vec<String>,
@@ -24,7 +25,7 @@ pub struct EvidenceSummary {
 }
 
 /// Targets of one knob that fared the same under a variant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TunedRow {
     /// The variant.
     pub variant: String,
@@ -47,7 +48,7 @@ pub struct TunedRow {
 }
 
 /// One check under every variant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckRow {
     /// Which side; null where both together were judged.
     pub side: Option<Side>,
@@ -58,7 +59,7 @@ pub struct CheckRow {
 }
 
 /// How a check came out over the completed runs of a variant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckOfVariant {
     /// Runs in which it was made.
     pub runs: u32,
@@ -84,7 +85,7 @@ impl CheckOfVariant {
 }
 
 /// A counter under every variant.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterRow {
     /// On which side's host.
     pub side: Side,
@@ -99,7 +100,7 @@ pub struct CounterRow {
 }
 
 /// Growth of a counter over the completed runs of a variant.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterOfVariant {
     /// Over the runs in which it can be told; null without any.
     pub spread: Option<Spread>,
@@ -108,7 +109,7 @@ pub struct CounterOfVariant {
 }
 
 /// A condition under every variant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConditionRow {
     /// What, with its unit.
     pub name: String,

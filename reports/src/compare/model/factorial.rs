@@ -1,9 +1,10 @@
 //! What a factorial campaign combined, and what it can therefore tell apart.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The combinations of the factors that were measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FactorialDesign {
     /// Names of the factors, in the order of the scenario.
     pub factors: Vec<String>,
@@ -17,7 +18,7 @@ pub struct FactorialDesign {
 }
 
 /// How a design confounds what factors bring.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Confounding {
     /// It does not: all combinations were measured.

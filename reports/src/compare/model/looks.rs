@@ -1,10 +1,11 @@
 //! The looks at a campaign that may stop early, and what each of them was allowed to find.
 
 use schema::Stopped;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How far a campaign that may stop early has looked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Looks {
     /// The planned looks, in order; the last is after the most blocks.
     pub planned: Vec<Look>,
@@ -17,7 +18,7 @@ pub struct Looks {
 }
 
 /// One planned look.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Look {
     /// Blocks after which it is.
     pub blocks: u32,

@@ -11,6 +11,7 @@ mod ranking;
 mod unusable;
 mod verdict;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use cell::*;
@@ -23,7 +24,7 @@ pub use unusable::*;
 pub use verdict::*;
 
 /// The outcome of a campaign, with everything that led to it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// [`schema::SCHEMA_VERSION`] of the writer.
     pub schema_version: u32,

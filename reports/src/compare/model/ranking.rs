@@ -1,12 +1,13 @@
 //! What brought what: the factors of one question in the order of what each brings.
 
 use schema::{Bytes, Metric, Test};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Asks, Cell, Comparison};
 
 /// One metric of one workload and size, and what each factor brings to it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ranking {
     /// Name of the workload.
     pub workload: String,
@@ -24,7 +25,7 @@ pub struct Ranking {
 }
 
 /// A factor, or an interaction of two.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ranked {
     /// [`Cell::candidate`] of its cell.
     pub candidate: String,

@@ -1,9 +1,10 @@
 //! A run that counts for nothing.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A run that counts for nothing, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnusableRun {
     /// Position in the planned order, from 0.
     pub sequence: u32,
@@ -29,7 +30,7 @@ impl UnusableRun {
 }
 
 /// Why a run counts for nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unusable {
     /// It went wrong.

@@ -1,9 +1,10 @@
 //! What a cell says, and what all gates say together.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The answer of a campaign: what its declared gates say together, gravest first; the gravest of any gate is the campaign's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CampaignVerdict {
     /// A gate has no pair to judge by, because runs failed, were skipped or are invalid by their evidence.
@@ -25,7 +26,7 @@ pub enum CampaignVerdict {
 }
 
 /// What a cell says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Verdict {
     /// Better, significantly and by more than the margin.
@@ -57,7 +58,7 @@ pub enum Verdict {
 }
 
 /// Why a gate cannot be told.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Doubt {
     /// Fewer pairs than any verdict needs.
@@ -95,7 +96,7 @@ pub enum Doubt {
 }
 
 /// How an A/A control failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlFailure {
     /// Baseline and baseline differ significantly, and by more than a quarter of the margin.

@@ -36,7 +36,7 @@ impl Screen<'_> {
             Some(effect) => text(Written::of(effect, cell.margin)),
             None => "none".to_owned(),
         };
-        let interval = format!("{} interval", number::margin(1.0 - self.comparison.alpha));
+        let interval = words::interval_name(self.comparison);
         vec![
             Column::right("change", each(cells, |cell| written(cell, |written| written.change))),
             Column::right(
