@@ -10,6 +10,8 @@ use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 
 /// Points over which a density is integrated, at least; odd, for Simpson's rule.
 const FEWEST_POINTS: usize = 201;
+/// Points in a standard deviation of a step, where that takes more.
+const POINTS_PER_SD: f64 = 8.0;
 /// Standard deviations beyond which nothing is integrated.
 const REACH: f64 = 9.0;
 
@@ -33,33 +35,50 @@ pub(super) fn levels(looks: &[Spend]) -> Vec<f64> {
     let mut before: Option<Density> = None;
     let mut levels = Vec::new();
     let mut last = Spend { share: 0.0, spent: 0.0 };
-    for look in looks {
+    for (number, look) in looks.iter().enumerate() {
         let increment = (look.spent - last.spent).max(0.0);
         let sd = (look.share - last.share).max(f64::EPSILON).sqrt();
         let beyond = |c: f64| match &before {
             None => 2.0 * normal.sf(c / sd),
-            Some(density) => 2.0 * density.over(|u| normal.sf((c - u) / sd)),
+            Some(density) => 2.0 * density.beyond(c, sd),
         };
-        let bound = root(beyond, increment, REACH * look.share.sqrt());
-        levels.push(2.0 * normal.sf(bound / look.share.sqrt()));
         let at = |s: f64| match &before {
             None => normal.pdf(s / sd) / sd,
-            Some(density) => density.over(|u| normal.pdf((s - u) / sd) / sd),
+            Some(density) => density.spread_to(s, sd),
         };
-        before = Some(Density::new(bound, sd, at));
+        let bound = root(beyond, at, increment, REACH * look.share.sqrt());
+        levels.push(2.0 * normal.sf(bound / look.share.sqrt()));
+        if let Some(next) = looks.get(number + 1) {
+            let finest = sd.min((next.share - look.share).max(f64::EPSILON).sqrt());
+            before = Some(Density::new(bound, finest, at));
+        }
         last = *look;
     }
     levels
 }
 
-/// Where a falling function has a value; the end of the range where it stays above it.
-fn root(falling: impl Fn(f64) -> f64, value: f64, end: f64) -> f64 {
-    let (mut low, mut high) = (0.0, end);
-    for _ in 0..60 {
-        let middle = (low + high) / 2.0;
-        if falling(middle) > value { low = middle } else { high = middle }
+/// Where a tail beyond both bounds has a value, by Newton's method within a bracket; the end of the range where it stays above it.
+fn root(tail: impl Fn(f64) -> f64, density: impl Fn(f64) -> f64, value: f64, end: f64) -> f64 {
+    if tail(end) >= value {
+        return end;
     }
-    high
+    let (mut low, mut high) = (0.0, end);
+    let mut at = end / 2.0;
+    for _ in 0..100 {
+        let above = tail(at) - value;
+        if above > 0.0 {
+            low = at
+        } else {
+            high = at
+        }
+        let newton = at + above / (2.0 * density(at));
+        let next = if newton > low && newton < high { newton } else { (low + high) / 2.0 };
+        if (next - at).abs() < 1e-12 {
+            break;
+        }
+        at = next;
+    }
+    at
 }
 
 /// The density of the sum of what was seen so far, of the campaigns that went on.
@@ -70,9 +89,9 @@ struct Density {
 }
 
 impl Density {
-    /// Between both bounds, as fine as the next step of this size needs.
+    /// Between both bounds, as fine as a step of this size needs.
     fn new(bound: f64, sd: f64, at: impl Fn(f64) -> f64) -> Self {
-        let fine = (2.0 * bound / sd * 8.0).ceil() as usize | 1;
+        let fine = (2.0 * bound / sd * POINTS_PER_SD).ceil() as usize | 1;
         let points = FEWEST_POINTS.max(fine);
         let step = 2.0 * bound / (points - 1) as f64;
         let weight = |i: usize| match i {
@@ -85,10 +104,27 @@ impl Density {
         Density { from: -bound, step, weighted }
     }
 
-    /// The integral of a function over it.
-    fn over(&self, f: impl Fn(f64) -> f64) -> f64 {
-        let terms = self.weighted.iter().enumerate();
-        terms.map(|(i, weighted)| weighted * f(self.from + self.step * i as f64)).sum()
+    /// The points between two values, with their weights.
+    fn between(&self, low: f64, high: f64) -> impl Iterator<Item = (f64, f64)> {
+        let index = |value: f64| ((value - self.from) / self.step).clamp(0.0, self.weighted.len() as f64);
+        let (first, end) = (index(low).floor() as usize, index(high).ceil() as usize);
+        let points = self.weighted[first..end].iter().zip(first..);
+        points.map(|(weighted, i)| (self.from + self.step * i as f64, *weighted))
+    }
+
+    /// The probability that a step of this size ends beyond `c`.
+    fn beyond(&self, c: f64, sd: f64) -> f64 {
+        let normal = Normal::standard();
+        self.between(c - REACH * sd, f64::INFINITY)
+            .map(|(u, weighted)| weighted * normal.sf((c - u) / sd))
+            .sum()
+    }
+
+    /// The density at `s` after a step of this size.
+    fn spread_to(&self, s: f64, sd: f64) -> f64 {
+        let normal = Normal::standard();
+        let near = self.between(s - REACH * sd, s + REACH * sd);
+        near.map(|(u, weighted)| weighted * normal.pdf((s - u) / sd)).sum::<f64>() / sd
     }
 }
 
@@ -132,6 +168,14 @@ mod tests {
     fn as_many_looks_as_blocks_still_leave_something_to_each() {
         let many = levels(&even(60, |t| spent(0.05, t)));
         assert!(many.iter().all(|level| *level > 0.0) && many.is_sorted(), "{many:?}");
+    }
+
+    #[test]
+    fn two_hundred_looks_are_as_exact_as_two() {
+        // The chance to cross any bound is what is spent, however finely it is shared out: the last level falls towards a limit.
+        let last = |looks| *levels(&even(looks, |t| spent(0.05, t))).last().expect("a look");
+        let [five, fifty, many] = [5, 50, 200].map(last);
+        assert!(five > fifty && fifty > many && many > 0.02, "{five} {fifty} {many}");
     }
 
     proptest! {
