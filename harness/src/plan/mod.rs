@@ -8,6 +8,7 @@ mod factorial;
 mod noise;
 mod order;
 mod outlook;
+mod probably;
 mod refuse;
 mod resolve;
 mod show;
@@ -26,6 +27,7 @@ pub use document::{Document, document};
 pub use estimate::{block_time, detectable_in_sd, run_time};
 pub use noise::{Earlier, GateNoise, Noise};
 pub use outlook::{Outlook, Sight};
+pub use probably::{CHANGE_IN_MARGINS, Expectation, Probably};
 pub use show::show;
 
 /// A scenario, resolved and ordered.

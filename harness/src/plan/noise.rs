@@ -39,6 +39,8 @@ pub struct GateNoise {
     pub msg_bytes: Bytes,
     /// What is compared.
     pub metric: Metric,
+    /// Changes below this share do not matter.
+    pub margin: f64,
     /// Median over campaigns and candidates of the standard deviation of ln(candidate/baseline).
     pub sd_ln: f64,
 }
@@ -66,6 +68,12 @@ impl Noise {
         self.gates.iter().find(key)
     }
 
+    /// The spread of each gate's pairs in its margins, where there is any.
+    pub(super) fn in_margins(&self) -> Vec<f64> {
+        let spreads = self.gates.iter().map(|gate| gate.sd_ln / gate.margin.ln_1p());
+        spreads.filter(|spread| spread.is_normal()).collect()
+    }
+
     /// `campaign 12`, `campaigns 12, 11`.
     pub fn source(&self) -> String {
         let numbers: Vec<String> = self.campaigns.iter().map(i64::to_string).collect();
@@ -82,7 +90,7 @@ fn gates(earlier: &[&Earlier]) -> Vec<GateNoise> {
                 continue;
             };
             let (workload, msg_bytes, metric) = (cell.workload.clone(), cell.msg_bytes, cell.metric);
-            let gate = GateNoise { workload, msg_bytes, metric, sd_ln: 0.0 };
+            let gate = GateNoise { workload, msg_bytes, metric, margin: cell.margin, sd_ln: 0.0 };
             match gates.iter_mut().find(|(known, _)| *known == gate) {
                 Some((_, spreads)) => spreads.push(effect.sd_ln),
                 None => gates.push((gate, vec![effect.sd_ln])),

@@ -9,7 +9,7 @@ use reports::{
 use schema::{Nanos, StopRule};
 use serde::Serialize;
 
-use super::{Noise, Plan, block_time, detectable_in_sd};
+use super::{Noise, Plan, Probably, block_time, detectable_in_sd};
 
 /// What a plan promises.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,6 +26,8 @@ pub struct Outlook {
     pub at_least_ns: Option<Nanos>,
     /// Time of all blocks, or the budget if that is less.
     pub at_most_ns: Option<Nanos>,
+    /// What a campaign that may stop early probably makes of that; empty where all blocks are made.
+    pub probably: Vec<Probably>,
     /// Whether the time of a block is what earlier campaigns took, and not estimated.
     pub time_measured: bool,
     /// What is seen with the fewest blocks, and with the most; empty where nothing can be.
@@ -68,6 +70,7 @@ impl Outlook {
             block_ns: block,
             at_least_ns: times(first).map(within),
             at_most_ns: times(most).map(within).or(budget),
+            probably: Probably::of(plan, earlier.as_ref(), block),
             time_measured: measured.is_some(),
             sees: sees(&looks, questions, fewest_blocks, earlier.as_ref()),
             looks,
@@ -127,7 +130,13 @@ mod tests {
     }
 
     fn noise(sd_ln: f64) -> Noise {
-        let gate = GateNoise { workload: "w".into(), msg_bytes: Bytes(8), metric: Metric::Bandwidth, sd_ln };
+        let gate = GateNoise {
+            workload: "w".into(),
+            msg_bytes: Bytes(8),
+            metric: Metric::Bandwidth,
+            margin: 0.02,
+            sd_ln,
+        };
         Noise { campaigns: vec![12], gates: vec![gate], block_ns: Some(Nanos(2_000_000_000)) }
     }
 
@@ -176,6 +185,27 @@ mod tests {
         ] {
             assert!(text.contains(word), "no `{word}` in:\n{text}");
         }
+    }
+
+    #[test]
+    fn what_it_probably_takes_is_played_through_by_what_was_measured_or_by_a_ladder() {
+        let plan = planned("blocks = 30\nstop = \"when-decided\"");
+        let quiet = Outlook::of(&plan, Some(noise(0.002)));
+        let [of] = &quiet.probably[..] else { panic!("one, as measured: {:?}", quiet.probably) };
+        assert_eq!((of.sd_in_margins, of.unchanged.blocks, of.changed.blocks), (None, 9.0, 9.0));
+        assert_eq!(of.unchanged.time_ns, Some(Nanos(18_000_000_000)));
+        let text = show(&plan, &quiet);
+        let line = "expects    blocks if nothing differs, and if every gate changes by 2 margins: 9 (18 s) and 9 (18 s), as campaign 12 measured";
+        assert!(text.contains(line), "{text}");
+
+        let guess = Outlook::of(&plan, None);
+        let spreads: Vec<_> = guess.probably.iter().map(|of| of.sd_in_margins).collect();
+        assert_eq!(spreads, [Some(0.5), Some(1.0), Some(2.0)]);
+        assert!(guess.probably.is_sorted_by(|a, b| a.unchanged.blocks < b.unchanged.blocks));
+        let text = show(&plan, &guess);
+        assert!(text.contains("margins: 9 and 9 where pairs vary by 0.5, "), "{text}");
+        assert!(text.contains(" (undecided in "), "{text}");
+        assert!(Outlook::of(&planned("blocks = 30"), None).probably.is_empty());
     }
 
     #[test]

@@ -28,15 +28,14 @@ impl Standing {
         }
         let blocks = whole_blocks(campaign);
         let plan = Plan::of(campaign, blocks);
-        let difference = plan.levels(alpha, gates);
-        // Each of the two one-sided tests of equivalence is the upper half of a two-sided test at twice the level.
-        let equivalence = plan.levels(2.0 * alpha, 1);
+        let levels = plan.both_levels(alpha, gates);
         let at = plan.blocks.iter().rposition(|look| *look <= blocks);
         let here = at.unwrap_or(0);
         let spends = plan.spends(alpha);
-        let look = |n: usize| Look { blocks: plan.blocks[n], spent: spends[n].spent, level: difference[n] };
+        let look =
+            |n: usize| Look { blocks: plan.blocks[n], spent: spends[n].spent, level: levels[n].difference };
         Standing {
-            levels: Levels { difference: difference[here], equivalence: equivalence[here] / 2.0 },
+            levels: levels[here],
             fewest_pairs: if at.is_none() { plan.blocks[0] } else { 0 },
             looks: Some(Looks {
                 planned: (0..plan.blocks.len()).map(look).collect(),
@@ -58,6 +57,11 @@ pub fn planned_looks(design: &Design, gates: u32, alpha: f64) -> Vec<Look> {
     let (spends, levels) = (plan.spends(alpha), plan.levels(alpha, gates));
     let looks = plan.blocks.iter().zip(spends).zip(levels);
     looks.map(|((blocks, spend), level)| Look { blocks: *blocks, spent: spend.spent, level }).collect()
+}
+
+/// The levels of these looks.
+pub(super) fn planned_levels(design: &Design, gates: u32, alpha: f64) -> Vec<Levels> {
+    Plan { blocks: design.looks(), most: design.blocks.max(1), ended: false }.both_levels(alpha, gates)
 }
 
 /// The looks of a campaign as they are, or would be, taken.
@@ -88,6 +92,14 @@ impl Plan {
             Spend { share, spent }
         };
         self.blocks.iter().enumerate().map(spend).collect()
+    }
+
+    fn both_levels(&self, alpha: f64, gates: u32) -> Vec<Levels> {
+        let difference = self.levels(alpha, gates);
+        // Each of the two one-sided tests of equivalence is the upper half of a two-sided test at twice the level.
+        let equivalence = self.levels(2.0 * alpha, 1);
+        let both = |(difference, twice): (f64, f64)| Levels { difference, equivalence: twice / 2.0 };
+        difference.into_iter().zip(equivalence).map(both).collect()
     }
 
     /// The levels that p, corrected for the number of gates, is tested at.

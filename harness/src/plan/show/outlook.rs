@@ -6,7 +6,7 @@ use schema::{Nanos, StopRule};
 
 use super::{percent, table};
 use crate::{
-    plan::{Noise, Outlook, Plan, Sight},
+    plan::{CHANGE_IN_MARGINS, Expectation, Noise, Outlook, Plan, Probably, Sight},
     words::time,
 };
 
@@ -28,6 +28,9 @@ pub(super) fn show(plan: &Plan, outlook: &Outlook) -> String {
         );
     }
     let _ = writeln!(text, "takes      {}", takes(plan, outlook));
+    if let Some(expects) = expects(outlook) {
+        let _ = writeln!(text, "expects    {expects}");
+    }
     let _ = writeln!(text, "sees       {}", sees(outlook));
     if let Some(noise) =
         outlook.earlier.as_ref().filter(|noise| !noise.gates.is_empty() && !outlook.sees.is_empty())
@@ -61,6 +64,47 @@ fn takes(plan: &Plan, outlook: &Outlook) -> String {
     }
     let least = outlook.at_least_ns.map_or(String::new(), |least| format!("{} at least, ", words(least)));
     format!("{least}{} at most, {source}", words(most))
+}
+
+/// What a campaign that may stop early probably takes; nothing for another.
+fn expects(outlook: &Outlook) -> Option<String> {
+    match &outlook.probably[..] {
+        [] => None,
+        [Probably { sd_in_margins: None, unchanged, changed }] => {
+            let source = outlook.earlier.as_ref().map_or_else(String::new, Noise::source);
+            Some(format!(
+                "blocks if nothing differs, and if every gate changes by {CHANGE_IN_MARGINS} margins: {} and {}, as {source} measured",
+                blocks(unchanged, true),
+                blocks(changed, true)
+            ))
+        }
+        ladder => {
+            let rung = |of: &Probably| {
+                let (unchanged, changed) = (blocks(&of.unchanged, false), blocks(&of.changed, false));
+                format!(
+                    "{unchanged} and {changed} where pairs vary by {}",
+                    of.sd_in_margins.unwrap_or_default()
+                )
+            };
+            let rungs: Vec<String> = ladder.iter().map(rung).collect();
+            Some(format!(
+                "blocks if nothing differs, and if every gate changes by {CHANGE_IN_MARGINS} margins: {} margins",
+                rungs.join(", ")
+            ))
+        }
+    }
+}
+
+/// `13 (26 s)`, `29 (undecided in 64%)`.
+fn blocks(expectation: &Expectation, with_time: bool) -> String {
+    /// Below this it would be left out that some campaigns end without a verdict.
+    const DECIDED: f64 = 0.95;
+    let time = expectation.time_ns.filter(|_| with_time).map(words);
+    let undecided = (expectation.decided < DECIDED)
+        .then(|| format!("undecided in {:.0}%", (1.0 - expectation.decided) * 100.0));
+    let notes: Vec<String> = time.into_iter().chain(undecided).collect();
+    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+    format!("{:.0}{notes}", expectation.blocks)
 }
 
 fn sees(outlook: &Outlook) -> String {
