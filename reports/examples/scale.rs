@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let comparison = timed("compare", || compare(&campaign, &CompareOptions::default()));
     let html = timed("html", || render::html(&campaign, &comparison))?;
     let markdown = timed("markdown", || render::markdown(&campaign, &comparison));
-    let json = timed("json", || render::json(&comparison));
+    let json = timed("json", || render::report_json(&campaign, &comparison));
     println!("{} runs of {points} sizes; {} cells", campaign.runs.len(), comparison.cells.len());
     for (name, text) in [("html", html), ("markdown", markdown), ("json", json)] {
         println!("{name:>18}: {:.2} MB", text.len() as f64 / 1e6);
@@ -23,12 +23,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Does something, and prints how long it took and what the process needed at most so far.
+/// Does something, and prints how long it took, how much of that on a CPU, and what the process needed at most so far.
 fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    let start = Instant::now();
+    let (start, cpu) = (Instant::now(), cpu_seconds());
     let done = work();
-    println!("{what:>18}: {:.2} s, peak {} MB", start.elapsed().as_secs_f64(), peak_mb());
+    let (took, cpu) = (start.elapsed().as_secs_f64(), cpu_seconds() - cpu);
+    println!("{what:>18}: {took:.2} s, {cpu:.2} s on a CPU, peak {} MB", peak_mb());
     done
+}
+
+/// Time of this thread on a CPU, as the scheduler counts it: what remains of a duration on a machine that does other things.
+fn cpu_seconds() -> f64 {
+    let spent = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    spent.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
 }
 
 /// The most memory the process ever held, as the kernel counts it; 0 where it does not say.
