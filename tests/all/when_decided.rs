@@ -79,7 +79,7 @@ fn a_plain_answer_comes_at_an_early_look_and_every_view_says_so() {
 
 #[test]
 fn without_a_difference_it_ends_by_equivalence_or_by_its_blocks() {
-    let rule = rule("blocks = 10\nlook_every = 2");
+    let rule = rule("blocks = 10\nfirst_look = 6\nlook_every = 2");
     let scenario = Scenario::shaped(&[("blocks = 6", &rule)]);
     let ran = run(&scenario);
     let campaign = scenario.campaign();
