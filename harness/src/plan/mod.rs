@@ -98,7 +98,7 @@ pub fn plan(scenario: &Scenario, drawn_seed: u64) -> Result<Plan, ScenarioError>
     if let Some(written) = &scenario.design.stop {
         let blocks = plan.design.blocks;
         let settled = stop::settle(written, blocks, plan.fewest_blocks(), plan.first_useful_look());
-        plan.design.stop = settled.map_err(|fault| scenario.error(vec![fault]))?;
+        plan.design.stop = settled.map_err(|fault| scenario.error(vec![*fault]))?;
     }
     Ok(plan)
 }

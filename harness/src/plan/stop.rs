@@ -14,18 +14,22 @@ pub(super) fn settle(
     blocks: u32,
     fewest: u32,
     useful: Option<u32>,
-) -> Result<StopRule, Fault> {
+) -> Result<StopRule, Box<Fault>> {
     let most = || written.blocks.clone().unwrap_or_else(|| written.span.clone());
     if blocks < fewest {
         let what = format!("{blocks} are fewer than the {fewest} pairs that a verdict on all gates needs");
-        return Err(Fault::new("design.blocks", most(), what)
-            .beside(written.span.clone(), "so it would never be decided")
-            .advice(format!("write at least {fewest}, and about twice that to leave room to decide early")));
+        return Err(Box::new(
+            Fault::new("design.blocks", most(), what)
+                .beside(written.span.clone(), "so it would never be decided")
+                .advice(format!(
+                    "write at least {fewest}, and about twice that to leave room to decide early"
+                )),
+        ));
     }
     let first_look = written.first_look.as_ref().map_or(useful.unwrap_or(blocks), |look| look.value);
     if let Some(look) = written.first_look.as_ref().filter(|look| look.value < fewest || look.value > blocks)
     {
-        return Err(first_look_fault(look, blocks, fewest, most()));
+        return Err(Box::new(first_look_fault(look, blocks, fewest, most())));
     }
     let between = blocks - first_look;
     let look_every =
@@ -33,9 +37,11 @@ pub(super) fn settle(
     if let Some(every) = written.look_every.as_ref().filter(|every| every.value > between.max(1)) {
         let what =
             format!("{look_every} is more than the {between} blocks between the first look and the last");
-        return Err(Fault::new("design.look_every", every.span.clone(), what)
-            .beside(most(), "the last look is after these")
-            .advice(format!("write at most {}, or leave it out for {LOOKS} looks", between.max(1))));
+        return Err(Box::new(
+            Fault::new("design.look_every", every.span.clone(), what)
+                .beside(most(), "the last look is after these")
+                .advice(format!("write at most {}, or leave it out for {LOOKS} looks", between.max(1))),
+        ));
     }
     let max_time_ns: Option<Nanos> = written.max_time.as_ref().map(|time| time.value);
     Ok(StopRule::WhenDecided { first_look, look_every, max_time_ns })

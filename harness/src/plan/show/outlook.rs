@@ -152,6 +152,9 @@ fn by_gate(noise: &Noise, sees: &[Sight]) -> String {
 /// Two digits of a share in percent: more were not measured.
 fn share(share: f64) -> String {
     let percent = percent(share);
+    if percent < 0.01 {
+        return "below 0.01%".into();
+    }
     let digits = if percent >= 10.0 {
         0
     } else if percent >= 1.0 {
