@@ -1,4 +1,5 @@
-//! The report as Markdown: what the page says, without its figures.
+//! The report as Markdown, for a ticket: what the page says, without its figures. Verdict and gates come first; what is long is
+//! folded, so that a reader opens what they need.
 
 use std::fmt::Write as _;
 
@@ -7,6 +8,7 @@ use schema::Campaign;
 use super::{
     evidence::{CounterView, EvidenceView},
     facts::{FactGroup, FactRow},
+    methods::MethodRow,
     ranking::{FactorsView, RankRow, TogetherView},
     view::{EffectRow, RunNumbers, View, WorkloadView},
     words,
@@ -28,11 +30,24 @@ pub fn markdown(campaign: &Campaign, comparison: &Comparison) -> String {
     if let Some(panel) = &view.evidence {
         evidence(&mut text, &view, panel);
     }
-    section(&mut text, "How it was measured", &view.method);
-    section(&mut text, "What it does not say", &view.limits);
+    text.push_str("## How it was measured\n\n");
+    folded(&mut text, "Method", |text| list(text, &view.method));
+    text.push_str("## What it does not say\n\n");
+    list(&mut text, &view.limits);
     facts(&mut text, &view);
-    let _ = write!(text, "## Scenario\n\n```toml\n{}\n```\n", view.scenario_toml.trim_end());
+    text.push_str("## Scenario\n\n");
+    folded(&mut text, "As it was", |text| {
+        let _ = write!(text, "```toml\n{}\n```\n\n", view.scenario_toml.trim_end());
+    });
+    let _ = writeln!(text, "rdma-harness {}", view.version);
     text
+}
+
+/// A part that is closed until a reader opens it.
+fn folded(text: &mut String, summary: &str, inside: impl FnOnce(&mut String)) {
+    let _ = write!(text, "<details>\n<summary>{}</summary>\n\n", escaped(summary));
+    inside(text);
+    text.push_str("</details>\n\n");
 }
 
 fn head(text: &mut String, view: &View) {
@@ -116,11 +131,34 @@ fn effects(text: &mut String, view: &View) {
             );
         }
     }
-    if !view.others.is_empty() {
-        let _ = write!(text, "\n### Beside the gates (exploratory){}\n\n", label(view));
-        table(text, &header, view.others.iter().map(effect_cells));
-    }
     text.push('\n');
+    if let Some((sentence, looks)) = &view.looks {
+        let _ = write!(text, "{}.\n\n", escaped(sentence));
+        folded(text, "The looks that were planned", |text| {
+            let header = ["look", "after", "alpha spent", "level of a gate", "made"];
+            table(text, &header, looks.iter().cloned());
+            text.push('\n');
+        });
+    }
+    if !view.methods.is_empty() {
+        folded(text, "The gates by other methods", |text| {
+            let header = ["gate", "method", "change", view.interval_name.as_str(), "p, alone", "n"];
+            table(text, &header, view.methods.iter().map(method_cells));
+            text.push('\n');
+        });
+    }
+    if !view.others.is_empty() {
+        let _ = write!(text, "### Beside the gates (exploratory){}\n\n", label(view));
+        let summary = format!("{} more comparisons, without a verdict", view.others.len());
+        folded(text, &summary, |text| {
+            table(text, &header, view.others.iter().map(effect_cells));
+            text.push('\n');
+        });
+    }
+}
+
+fn method_cells(row: &MethodRow) -> Vec<String> {
+    [&row.gate, &row.method, &row.change, &row.interval, &row.p, &row.n].into_iter().cloned().collect()
 }
 
 fn effect_cells(row: &EffectRow) -> Vec<String> {
@@ -134,16 +172,19 @@ fn effect_cells(row: &EffectRow) -> Vec<String> {
 
 fn numbers(text: &mut String, view: &View, workload: &WorkloadView) {
     let _ = write!(text, "## {}{}\n\n{}\n\n", escaped(&workload.name), label(view), workload.about);
-    for size in &workload.sizes {
-        let _ = write!(text, "### {}\n\nMedian of the runs, smallest to largest.\n\n", size.name);
-        let header: Vec<&str> =
-            std::iter::once("metric").chain(view.variants.iter().map(String::as_str)).collect();
-        let rows = size.numbers.iter().map(|(metric, values)| {
-            std::iter::once(metric.clone()).chain(values.iter().map(run_numbers)).collect()
-        });
-        table(text, &header, rows);
-        text.push('\n');
-    }
+    let sizes: Vec<&str> = workload.sizes.iter().map(|size| size.name.as_str()).collect();
+    folded(text, &format!("What was measured at {}", sizes.join(", ")), |text| {
+        for size in &workload.sizes {
+            let _ = write!(text, "### {}\n\nMedian of the runs, smallest to largest.\n\n", size.name);
+            let header: Vec<&str> =
+                std::iter::once("metric").chain(view.variants.iter().map(String::as_str)).collect();
+            let rows = size.numbers.iter().map(|(metric, values)| {
+                std::iter::once(metric.clone()).chain(values.iter().map(run_numbers)).collect()
+            });
+            table(text, &header, rows);
+            text.push('\n');
+        }
+    });
 }
 
 fn run_numbers(numbers: &Option<RunNumbers>) -> String {
@@ -226,13 +267,15 @@ fn evidence(text: &mut String, view: &View, panel: &EvidenceView) {
     }
     let counters = |text: &mut String, title: &str, rows: &[CounterView]| {
         if !rows.is_empty() {
-            let _ = write!(text, "{title}, growth in a run: median, smallest to largest.\n\n");
-            let rows = rows.iter().map(|row| {
-                std::iter::once(format!("`{}` ({})", row.name, row.of))
-                    .chain(row.values.iter().cloned())
-                    .collect()
+            let title = format!("{title}, growth in a run: median, smallest to largest");
+            folded(text, &title, |text| {
+                let rows = rows.iter().map(|row| {
+                    std::iter::once(format!("`{}` ({})", row.name, row.of))
+                        .chain(row.values.iter().cloned())
+                        .collect()
+                });
+                cut_table(text, &per_variant("counter", &[]), rows.collect());
             });
-            cut_table(text, &per_variant("counter", &[]), rows.collect());
         }
     };
     counters(text, "Counters of NIC and network", &panel.counters);
@@ -249,8 +292,7 @@ fn cut_table(text: &mut String, header: &[&str], rows: Vec<Vec<String>>) {
     text.push('\n');
 }
 
-fn section(text: &mut String, title: &str, sentences: &[String]) {
-    let _ = write!(text, "## {title}\n\n");
+fn list(text: &mut String, sentences: &[String]) {
     for sentence in sentences {
         let _ = writeln!(text, "- {}", escaped(sentence));
     }
@@ -259,10 +301,12 @@ fn section(text: &mut String, title: &str, sentences: &[String]) {
 
 fn facts(text: &mut String, view: &View) {
     text.push_str("## Parameters and environment\n\n");
-    for FactGroup { title, rows } in &view.facts {
-        let _ = write!(text, "### {}\n\n", escaped(title));
-        fact_table(text, view, rows.iter());
-        text.push('\n');
+    for group @ FactGroup { title, rows } in &view.facts {
+        let summary = format!("{title}: {} values, {} differ", rows.len(), group.differing());
+        folded(text, &summary, |text| {
+            fact_table(text, view, rows.iter());
+            text.push('\n');
+        });
     }
 }
 

@@ -9,6 +9,7 @@ mod figures;
 mod html;
 mod json;
 mod markdown;
+mod methods;
 mod number;
 mod numbers;
 mod ranking;

@@ -7,6 +7,7 @@ use super::{
     evidence::{self, EvidenceView},
     factorial::design_limits,
     facts::{self, Environment, FactGroup},
+    methods::{self, MethodRow},
     number,
     numbers::{self, NumberRow},
     ranking::FactorsView,
@@ -14,7 +15,10 @@ use super::{
     words,
 };
 use crate::{
-    compare::{Asks, Cell, Comparison, Effect, Spread, Unusable, fewest_blocks_for_factors, fewest_pairs},
+    compare::{
+        Asks, Cell, Comparison, Effect, Look, Looks, Spread, Unusable, fewest_blocks_for_factors,
+        fewest_pairs,
+    },
     index::Index,
 };
 
@@ -42,6 +46,10 @@ pub(super) struct View {
     pub(super) settings: Vec<facts::FactRow>,
     pub(super) unusable: Vec<UnusableRow>,
     pub(super) unasked_changes: Vec<String>,
+    /// The gates by every method.
+    pub(super) methods: Vec<MethodRow>,
+    /// Of a campaign that may stop early: how far it has looked, and a row a planned look.
+    pub(super) looks: Option<(String, Vec<Vec<String>>)>,
     /// What the hosts did; none where nobody watched.
     pub(super) evidence: Option<EvidenceView>,
     pub(super) facts: Vec<FactGroup>,
@@ -143,6 +151,8 @@ impl View {
             settings: settings(campaign),
             unusable: comparison.unusable.iter().map(unusable_row).collect(),
             unasked_changes: environment.unasked_changes(),
+            methods: methods::rows(comparison),
+            looks: comparison.looks.as_ref().map(|looks| (words::looks(looks), look_rows(looks))),
             evidence: comparison.evidence.as_ref().map(EvidenceView::of),
             facts,
             method: method(campaign, comparison),
@@ -308,6 +318,21 @@ fn run_numbers(row: &NumberRow, spread: &Spread) -> RunNumbers {
     let detail =
         format!("{} to {}, n = {}", text(spread.min), text(spread.max), number::counted(spread.runs, "run"));
     RunNumbers { median: text(spread.median), detail }
+}
+
+/// A row a planned look: its number, its blocks, what may be spent up to it, its level, and whether it is made.
+fn look_rows(looks: &Looks) -> Vec<Vec<String>> {
+    let made = |n: usize| looks.at.is_some_and(|at| n <= at as usize);
+    let row = |(n, look): (usize, &Look)| {
+        vec![
+            (n + 1).to_string(),
+            number::counted(look.blocks, "block"),
+            number::p_value(look.spent),
+            number::p_value(look.level),
+            if made(n) { "yes".into() } else { "no".into() },
+        ]
+    };
+    looks.planned.iter().enumerate().map(row).collect()
 }
 
 /// What the variants set, as written; empty where one does not.
