@@ -7,6 +7,7 @@ mod bad_input;
 mod bad_scenarios;
 mod doctor;
 mod explain;
+mod factors;
 mod faults;
 mod ground_truth;
 mod harness_run;

@@ -131,6 +131,34 @@ fn row(ranked: &Ranked, cell: &Cell, alpha: f64) -> RankRow {
     }
 }
 
+/// What a reader of the gates alone would miss, in a few lines: the design, and what acts together.
+pub(super) fn lines(comparison: &Comparison) -> Vec<String> {
+    let Some(design) = &comparison.factorial else { return Vec::new() };
+    let mut lines = vec![format!("{}: {}.", words::capitalised(&design_name(design)), design_limits(design))];
+    let interactions: Vec<&Cell> =
+        comparison.cells.iter().filter(|cell| cell.asks == Asks::Interaction).collect();
+    let together = interactions.iter().filter(|cell| acts_together(cell, comparison.alpha));
+    let together: Vec<String> = together.filter_map(|cell| acting(cell, comparison)).collect();
+    if !interactions.is_empty() && together.is_empty() {
+        lines.push("No two factors are seen to bring more, or less, together than each alone.".into());
+    }
+    lines.extend(together);
+    lines
+}
+
+fn acting(cell: &Cell, comparison: &Comparison) -> Option<String> {
+    let effect = cell.effect.as_ref()?;
+    let Written { change, low, high } = Written::of(effect, cell.margin);
+    let but = words::aliases(cell).map(|aliases| format!("; {aliases}")).unwrap_or_default();
+    Some(format!(
+        "{} together: {change} beyond what each brings alone, for {} ({} interval {low} to {high}, p {}){but}.",
+        cell.candidate.replace(" x ", " and "),
+        words::subject(cell),
+        number::margin(1.0 - comparison.alpha),
+        number::p_value(effect.p_adjusted),
+    ))
+}
+
 /// Whether two factors bring something together that neither brings alone.
 fn acts_together(cell: &Cell, alpha: f64) -> bool {
     cell.asks == Asks::Interaction && cell.effect.is_some_and(|effect| effect.p_adjusted < alpha)

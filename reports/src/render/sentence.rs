@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::compare::{CampaignVerdict, Cell, Comparison, Effect, Verdict};
+use crate::compare::{Asks, CampaignVerdict, Cell, Comparison, Effect, Verdict};
 
 use super::{
     change::{self, Written},
@@ -42,6 +42,10 @@ pub(super) fn claim(comparison: &Comparison) -> String {
     let claim = gate(telling, comparison);
     match gates.len() {
         1 => claim,
+        _ if telling.asks == Asks::Factor && is_said(&telling.verdict) => {
+            let one_question = comparison.rankings.len() == 1;
+            format!("{claim}; {}", other_factors(&gates, telling, one_question))
+        }
         _ => format!("{}; above all, {claim}", tally(&gates, telling)),
     }
 }
@@ -69,6 +73,49 @@ fn tally(gates: &[&Cell], telling: &Cell) -> String {
     format!("{made_it} of {} gates {}{others}", gates.len(), word.to_lowercase())
 }
 
+/// Whether a verdict says something of its factor, so that the others are worth a word.
+fn is_said(verdict: &Verdict) -> bool {
+    !matches!(verdict, Verdict::CouldNotRun | Verdict::Invalid | Verdict::Unstable { .. })
+}
+
+/// `of the other 3 factors, 2 make no difference that matters, 1 cannot be told`.
+fn other_factors(gates: &[&Cell], telling: &Cell, one_question: bool) -> String {
+    const SAYS: [(&[&str], &str, &str); 5] = [
+        (&["Improved"], "makes it better", "make it better"),
+        (&["Regressed"], "makes it worse", "make it worse"),
+        (
+            &["Equivalent", "Negligible"],
+            "makes no difference that matters",
+            "make no difference that matters",
+        ),
+        (&["Inconclusive"], "cannot be told", "cannot be told"),
+        (&["Unstable", "Invalid", "Could not run"], "could not be judged", "could not be judged"),
+    ];
+    let others: Vec<&str> = gates
+        .iter()
+        .filter(|cell| !std::ptr::eq(**cell, telling))
+        .map(|cell| words::verdict(&cell.verdict))
+        .collect();
+    let say = |count: usize, one: &'static str, several: &'static str| if count == 1 { one } else { several };
+    let says: Vec<(usize, &str)> = SAYS
+        .iter()
+        .map(|(verdicts, one, several)| {
+            let count = others.iter().filter(|verdict| verdicts.contains(verdict)).count();
+            (count, say(count, one, several))
+        })
+        .filter(|(count, _)| *count > 0)
+        .collect();
+    let noun = if one_question { "factor" } else { "gate" };
+    match &says[..] {
+        [(1, all)] => format!("the other {noun} {all}"),
+        [(count, all)] => format!("the other {count} {noun}s {all}"),
+        several => {
+            let each: Vec<String> = several.iter().map(|(count, says)| format!("{count} {says}")).collect();
+            format!("of the other {} {noun}s, {}", others.len(), each.join(", "))
+        }
+    }
+}
+
 /// What one gate says.
 fn gate(cell: &Cell, comparison: &Comparison) -> String {
     let (subject, candidate, remark) = (words::subject(cell), &cell.candidate, words::remark(cell));
@@ -79,8 +126,11 @@ fn gate(cell: &Cell, comparison: &Comparison) -> String {
         Verdict::Invalid | Verdict::CouldNotRun => without_effect(cell, comparison),
         Verdict::Unstable { .. } => format!("{remark}, for {subject}; nothing can be claimed"),
         Verdict::Equivalent => {
-            let baseline = &comparison.baseline;
-            format!("{subject} is the same with {candidate} as with {baseline}, within {margin} ({numbers})")
+            let other = match cell.asks {
+                Asks::Variant => format!("with {}", comparison.baseline),
+                Asks::Factor | Asks::Interaction => "without it".to_owned(),
+            };
+            format!("{subject} is the same with {candidate} as {other}, within {margin} ({numbers})")
         }
         Verdict::Inconclusive { .. } | Verdict::Exploratory => {
             let change = Written::of(effect, cell.margin).change;
@@ -89,7 +139,10 @@ fn gate(cell: &Cell, comparison: &Comparison) -> String {
         Verdict::Negligible => {
             format!("{} ({numbers}), which is within the margin of {margin}", moved(cell, effect))
         }
-        Verdict::Improved | Verdict::Regressed => format!("{} ({numbers})", moved(cell, effect)),
+        Verdict::Improved | Verdict::Regressed => {
+            let aliases = words::aliases(cell).map(|aliases| format!(", but {aliases}"));
+            format!("{} ({numbers}){}", moved(cell, effect), aliases.unwrap_or_default())
+        }
     }
 }
 
@@ -105,13 +158,15 @@ fn interval(cell: &Cell, effect: &Effect, comparison: &Comparison) -> String {
     format!(
         "{} {low} to {high}, n = {}",
         words::interval_name(comparison),
-        number::counted(effect.pairs, "pair")
+        number::counted(effect.pairs, words::unit(cell))
     )
 }
 
 /// Why there is nothing to say about a gate: the first run that was lost to it.
 fn without_effect(cell: &Cell, comparison: &Comparison) -> String {
-    let ours = |variant: &str| variant == cell.candidate || variant == comparison.baseline;
+    let ours = |variant: &str| {
+        cell.asks != Asks::Variant || variant == cell.candidate || variant == comparison.baseline
+    };
     let first = comparison.unusable.iter().find(|run| run.workload == cell.workload && ours(&run.variant));
     let why = match first {
         Some(run) => format!("run {} ({}): {}", run.number(), run.variant, run.reason),
@@ -152,6 +207,30 @@ mod tests {
         let text = said(&Sample { control: 1.05, ..Sample::default() });
         assert!(text.starts_with("Unstable: the baseline differs from itself by +"), "{text}");
         assert!(text.ends_with("nothing can be claimed."), "{text}");
+    }
+
+    #[test]
+    fn of_factors_the_one_that_tells_comes_first_and_the_others_are_counted() {
+        let campaign = crate::testing::named("factors").unwrap();
+        let mut comparison = compare(&campaign, &CompareOptions::default());
+        comparison.simulated.clear();
+        assert_eq!(
+            sentence(&comparison),
+            "Improved: with deep, bandwidth of write at 64 KiB rose by 14.1% (95% interval +13.8% to +14.4%, n = 12 blocks); \
+             the other 3 factors make no difference that matters."
+        );
+        comparison.cells[0].aliases = vec!["list x pause".into()];
+        let pause = comparison.cells.iter_mut().find(|cell| cell.gated && cell.candidate == "pause").unwrap();
+        pause.verdict = Verdict::Regressed;
+        comparison.verdict = CampaignVerdict::Regressed;
+        assert!(
+            sentence(&comparison)
+                .ends_with("; of the other 3 factors, 1 makes it better, 2 make no difference that matters."),
+            "{}",
+            sentence(&comparison)
+        );
+        comparison.verdict = CampaignVerdict::Improved;
+        assert!(sentence(&comparison).contains("), but in this design it cannot be told from list x pause;"));
     }
 
     #[test]

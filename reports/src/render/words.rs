@@ -82,6 +82,14 @@ pub(super) fn subject_of(of: Metric, test: Test, workload: &str, msg_bytes: Byte
     format!("{} of {workload} at {}", metric(of, test), number::size(msg_bytes))
 }
 
+/// What a cell has one number of: baseline and candidate are a pair, all runs of a factor a block.
+pub(super) fn unit(cell: &Cell) -> &'static str {
+    match cell.asks {
+        Asks::Variant => "pair",
+        Asks::Factor | Asks::Interaction => "block",
+    }
+}
+
 /// What the design can't tell a factor or an interaction from; none where it can.
 pub(super) fn aliases(cell: &Cell) -> Option<String> {
     let others = cell.aliases.join(" or ");
@@ -107,13 +115,17 @@ pub(super) fn remark(cell: &Cell) -> String {
 }
 
 fn settles(cell: &Cell, pairs_needed: Option<u32>) -> Option<String> {
-    let wide = matches!(cell.verdict, Verdict::Inconclusive { doubt: Doubt::WideInterval, .. });
+    let wide = matches!(
+        cell.verdict,
+        Verdict::Inconclusive { doubt: Doubt::WideInterval | Doubt::NotSureEnough { .. }, .. }
+    );
+    let unit = unit(cell);
     match pairs_needed {
-        Some(pairs) if wide => Some(format!("about {} would settle it", number::counted(pairs, "pair"))),
-        Some(pairs) => Some(format!("it takes {} or more", number::counted(pairs, "pair"))),
-        None if wide => {
-            Some("no practical number of pairs would settle it: lower the noise or widen the margin".into())
-        }
+        Some(pairs) if wide => Some(format!("about {} would settle it", number::counted(pairs, unit))),
+        Some(pairs) => Some(format!("it takes {} or more", number::counted(pairs, unit))),
+        None if wide => Some(format!(
+            "no practical number of {unit}s would settle it: lower the noise or widen the margin"
+        )),
         None => None,
     }
 }

@@ -49,4 +49,15 @@ impl Comparison {
                 && cell.metric == ranking.metric
         })
     }
+
+    /// The gates in the order in which they are read: of factors those that bring most first, else as they stand.
+    pub fn gates_by_rank(&self) -> Vec<&Cell> {
+        if self.rankings.is_empty() {
+            return self.gates().collect();
+        }
+        let ranked = self.rankings.iter().flat_map(|ranking| {
+            ranking.ranked.iter().filter_map(move |ranked| self.ranked_cell(ranking, ranked))
+        });
+        ranked.filter(|cell| cell.gated).collect()
+    }
 }

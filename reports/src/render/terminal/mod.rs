@@ -8,7 +8,7 @@ mod style;
 
 use anstyle::Style;
 
-use super::{evidence, sentence, view, words};
+use super::{evidence, ranking, sentence, view, words};
 use crate::compare::{Cell, Comparison};
 use layout::{Column, Styled};
 
@@ -47,11 +47,13 @@ struct Screen<'s> {
 
 impl Screen<'_> {
     fn text(&self) -> String {
-        let gates: Vec<&Cell> = self.comparison.gates().collect();
+        let gates = self.comparison.gates_by_rank();
         let mut parts = vec![self.verdict()];
         if !gates.is_empty() {
             parts.push(self.cells(&gates));
         }
+        let factors = ranking::lines(self.comparison);
+        parts.push(factors.iter().flat_map(|line| self.broken(&format!("  {line}"), 4)).collect());
         let others: Vec<&Cell> = self.comparison.cells.iter().filter(|cell| !cell.gated).collect();
         if self.look.all && !others.is_empty() {
             let about = "Beside the gates, for exploration: no verdict, p corrected by Benjamini-Hochberg.";
