@@ -29,14 +29,15 @@ fn measured(scenario: &Scenario) -> Option<Value> {
     let comparison: Value = finish(&mut scenario.harness(&["compare", "--json"]), PATIENCE).json();
     match ran.code {
         Some(1) => assert!(
-            ran.stdout.contains("with longer-path, p50 latency of ping at 8 B rose by"),
+            ran.stdout.contains("with slower-link, bandwidth of write at 64 KiB fell by"),
             "{}",
             ran.stdout
         ),
-        Some(4) => {}
+        // A short run on a busy machine may even claim more than the link carries, by what was queued before it began.
+        Some(3 | 4) => {}
         _ => panic!("neither a finding nor no verdict: {ran:?}"),
     }
-    for gate in gates(&comparison).iter().filter(|gate| gate["candidate"] != "longer-path") {
+    for gate in gates(&comparison).iter().filter(|gate| gate["candidate"] != "slower-link") {
         assert!(!matches!(gate["verdict"]["is"].as_str(), Some("improved" | "regressed")), "{gate}");
     }
     (ran.code == Some(1)).then_some(comparison)
@@ -50,13 +51,13 @@ fn of_four_knobs_the_one_that_matters_is_named_and_no_other() {
     let gates = gates(&comparison);
     assert_eq!(gates.len(), 4);
     let named = gates.iter().filter(|gate| gate["verdict"]["is"] == "regressed");
-    assert_eq!(named.map(|gate| &gate["candidate"]).collect::<Vec<_>>(), ["longer-path"]);
+    assert_eq!(named.map(|gate| &gate["candidate"]).collect::<Vec<_>>(), ["slower-link"]);
     let ranked = &comparison["rankings"][0]["ranked"];
-    assert_eq!(ranked[0]["candidate"], "longer-path");
-    let cell = gates.iter().find(|gate| gate["candidate"] == "longer-path").unwrap();
+    assert_eq!(ranked[0]["candidate"], "slower-link");
+    let cell = gates.iter().find(|gate| gate["candidate"] == "slower-link").unwrap();
     assert_eq!(cell["asks"], "factor");
     let change = cell["effect"]["change"].as_f64().unwrap();
-    assert!((change - 0.05).abs() < 0.01, "5 % were put in: {change}");
+    assert!((change + 0.05).abs() < 0.01, "5 % were put in: {change}");
     assert_eq!(comparison["factorial"]["confounding"]["resolution"], 4);
     for name in ["report.html", "report.md"] {
         let text = fs::read_to_string(scenario.path("report").join(name)).unwrap();
@@ -69,7 +70,7 @@ fn each_run_is_kept_with_what_was_on() {
     let scenario = factors();
     let plan = finish(&mut scenario.harness(&["plan", "depth.toml"]), PATIENCE).expect(0).stdout;
     for words in
-        ["8 of 16 combinations of 4 factors (resolution IV)", "timeout x longer-path = extended x retries"]
+        ["8 of 16 combinations of 4 factors (resolution IV)", "batch x slower-link = extended x ordered"]
     {
         assert!(plan.contains(words), "no `{words}` in:\n{plan}");
     }
@@ -82,7 +83,7 @@ fn each_run_is_kept_with_what_was_on() {
     assert_eq!(campaign.runs.len(), 9);
     assert_eq!(
         campaign.factors.iter().map(|factor| factor.name.as_str()).collect::<Vec<_>>(),
-        ["timeout", "longer-path", "extended", "retries"]
+        ["batch", "slower-link", "extended", "ordered"]
     );
     for run in &campaign.runs {
         let variant = campaign.variants.iter().find(|variant| variant.name == run.variant).unwrap();

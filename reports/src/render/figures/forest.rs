@@ -29,14 +29,18 @@ pub(in crate::render) fn gates(
     comparison: &Comparison,
     simulated: Option<&str>,
 ) -> Result<Option<Figure>, RenderError> {
-    let cells: Vec<&Cell> = comparison.gates().filter(|cell| cell.effect.is_some()).take(MOST_ROWS).collect();
+    let ranked = comparison.gates_by_rank().into_iter();
+    let cells: Vec<&Cell> = ranked.filter(|cell| cell.effect.is_some()).take(MOST_ROWS).collect();
     if cells.is_empty() {
         return Ok(None);
     }
     let plot = Plot { comparison, simulated, tall: true };
+    let against = match comparison.factorial {
+        Some(_) => "with its factor on against off, those that bring most first".to_owned(),
+        None => format!("against {}", comparison.baseline),
+    };
     let caption = format!(
-        "Change of each gate against {}, with its {} interval. The band is the margin: a change inside it does not matter. The open circle is the A/A control, the baseline against itself: where it strays from zero, so may the rest.",
-        comparison.baseline,
+        "Change of each gate {against}, with its {} interval. The band is the margin: a change inside it does not matter. The open circle is the A/A control, the baseline against itself: where it strays from zero, so may the rest.",
         plot.level()
     );
     let drawings = vec![plot.drawing(&cells, Vec::new(), 0)?];
