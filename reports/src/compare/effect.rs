@@ -3,10 +3,11 @@
 use schema::Direction;
 
 use super::{
+    cross_check,
     levels::Levels,
     model::{Effect, Estimate, Flag, Method, Pair, Range, Spread},
     signflip,
-    stats::{share, student::Student, walsh},
+    stats::{order, share, student::Student, walsh},
 };
 
 /// What an effect is asked of some pairs.
@@ -18,12 +19,15 @@ pub(super) struct Ask {
     pub(super) margin: f64,
     /// Levels of the intervals.
     pub(super) levels: Levels,
+    /// Whether the bootstrap over pairs is worth its time: where a verdict is made.
+    pub(super) decides: bool,
     /// Seed of whatever is drawn.
     pub(super) seed: u64,
 }
 
-/// The effect of some pairs; none with fewer than two, which have no spread. `p_adjusted` starts as `p`.
-pub(super) fn of(pairs: &[Pair], ask: Ask) -> Option<Effect> {
+/// The effect of some pairs, of which `node_pairs` says between which nodes each was measured (empty: all between the same); none with
+/// fewer than two, which have no spread. `p_adjusted` starts as `p`.
+pub(super) fn of(pairs: &[Pair], node_pairs: &[u32], ask: Ask) -> Option<Effect> {
     if pairs.len() < 2 {
         return None;
     }
@@ -36,7 +40,7 @@ pub(super) fn of(pairs: &[Pair], ask: Ask) -> Option<Effect> {
     let p = signflip::p_value(&d, ask.seed);
     let better_share = better_share(&d, ask.direction);
     let (better_low, better_high) = share::wilson(better_share, n, tail);
-    Some(Effect {
+    let effect = Effect {
         pairs: n,
         change: student.mean.exp_m1(),
         low: wide.0.exp_m1(),
@@ -56,7 +60,8 @@ pub(super) fn of(pairs: &[Pair], ask: Ask) -> Option<Effect> {
         better_share,
         better_interval: Some(Range { low: better_low, high: better_high }),
         cross_check: None,
-    })
+    };
+    Some(cross_check::apply(effect, &d, node_pairs, ask))
 }
 
 /// The methods whose interval does not say what the effect's own says of whether there is a change.
@@ -90,6 +95,7 @@ pub fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
         min: *sorted.first()?,
         median: median_of_sorted(&sorted),
         max: *sorted.last()?,
+        median_interval: order::median_interval(&sorted, 0.025).map(|(low, high)| Range { low, high }),
     })
 }
 
@@ -114,16 +120,16 @@ mod tests {
 
     fn ask() -> Ask {
         let levels = Levels::of_one_look(0.05);
-        Ask { direction: Direction::HigherIsBetter, margin: 0.02, levels, seed: 1 }
+        Ask { direction: Direction::HigherIsBetter, margin: 0.02, levels, decides: true, seed: 1 }
     }
 
     fn effect(numbers: &[(f64, f64)]) -> Effect {
-        of(&pairs(numbers), ask()).unwrap()
+        of(&pairs(numbers), &[], ask()).unwrap()
     }
 
     #[test]
     fn one_pair_has_no_effect() {
-        assert_eq!(of(&pairs(&[(1.0, 2.0)]), ask()), None);
+        assert_eq!(of(&pairs(&[(1.0, 2.0)]), &[], ask()), None);
     }
 
     #[test]

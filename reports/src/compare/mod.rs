@@ -5,6 +5,8 @@
 
 mod bound;
 mod candidate;
+mod correction;
+mod cross_check;
 mod detail;
 mod effect;
 mod evidence;
@@ -14,6 +16,7 @@ mod levels;
 mod looks;
 mod model;
 mod multiplicity;
+mod node_pair;
 mod pairing;
 mod power;
 mod questions;
@@ -24,9 +27,7 @@ mod stats;
 mod steadiness;
 mod verdict;
 
-use std::collections::BTreeMap;
-
-use schema::{Bytes, Campaign, CampaignState, Fabric, Metric, Purpose, SCHEMA_VERSION};
+use schema::{Bytes, Campaign, CampaignState, Fabric, Purpose, SCHEMA_VERSION};
 
 use candidate::Candidate;
 pub use detail::{DETAILS, Detail};
@@ -40,6 +41,7 @@ pub use looks::planned_looks;
 pub use model::*;
 use pairing::{Place, Runs, Subject};
 use questions::Question;
+use stats::moving_block;
 pub use steadiness::level as interval_level;
 
 /// How sure to be.
@@ -141,10 +143,7 @@ impl Bench<'_> {
     /// Every cell with its pairs and effects, not yet corrected for their number and not yet judged.
     fn fill(&self, questions: &[Question<'_>]) -> Vec<Cell> {
         let mut cells: Vec<Cell> = questions.iter().map(|question| self.cell(question)).collect();
-        correct(&mut cells, true, |cell| cell.effect.as_mut(), multiplicity::holm);
-        correct(&mut cells, true, |cell| cell.against_control.as_mut(), multiplicity::holm);
-        correct(&mut cells, false, |cell| cell.effect.as_mut(), multiplicity::benjamini_hochberg);
-        correct_controls(&mut cells);
+        correction::all(&mut cells);
         cells
     }
 
@@ -218,9 +217,12 @@ impl Bench<'_> {
             direction: question.metric.direction(),
             margin: question.margin,
             levels: self.levels,
+            decides: question.gated,
             seed: self.campaign.design.seed,
         };
-        let effect = effect::of(&pairs, ask);
+        let beside = effect::Ask { decides: false, ..ask };
+        let node_pairs = |pairs: &[Pair]| self.runs.node_pairs(baseline, pairs);
+        let effect = effect::of(&pairs, &node_pairs(&pairs), ask);
         let mut flags = self.flags(&self.sides(question), question.msg_bytes, &pairs);
         let enough = effect.iter().filter(|effect| effect.pairs >= self.options.min_pairs);
         flags.extend(enough.flat_map(effect::disagreements));
@@ -237,8 +239,11 @@ impl Bench<'_> {
             control_limit: question.candidate.rule().control_limit(question.margin),
             verdict: Verdict::Exploratory,
             effect,
-            control: effect::of(&controls, ask),
-            against_control: against_control.and_then(|pairs| effect::of(&pairs, ask)),
+            level_step: question.gated.then(|| steadiness::level_step(&controls)).flatten(),
+            ratio_step: question.gated.then(|| steadiness::ratio_step(&pairs)).flatten(),
+            control: effect::of(&controls, &node_pairs(&controls), beside),
+            against_control: against_control
+                .and_then(|pairs| effect::of(&pairs, &node_pairs(&pairs), beside)),
             baseline: effect::spread(pairs.iter().map(|pair| pair.baseline)),
             candidate_runs: effect::spread(pairs.iter().map(|pair| pair.candidate)),
             flags,
@@ -256,7 +261,7 @@ impl Bench<'_> {
         let ln_ratios: Vec<f64> = pairs.iter().map(|pair| pair.ln_ratio).collect();
         let drift = (runs > 0).then(|| Flag::NotStationary { runs, of: drifting().count() as u32 });
         let enough = pairs.len() >= self.options.min_pairs as usize;
-        let depends = enough.then(|| steadiness::autocorrelation(&ln_ratios)).flatten();
+        let depends = enough.then(|| moving_block::depends(&ln_ratios)).flatten();
         drift.into_iter().chain(depends.map(|r| Flag::Autocorrelated { r })).collect()
     }
 
@@ -268,39 +273,5 @@ impl Bench<'_> {
             .flat_map(|place| self.runs.points(*place, question.msg_bytes))
             .map(|point| point.latency_ns.count as f64 * (1.0 - quantile))
             .min_by(f64::total_cmp)
-    }
-}
-
-/// Corrects the p-values of the gates, or of the other cells, for their number.
-fn correct(
-    cells: &mut [Cell],
-    gated: bool,
-    which: fn(&mut Cell) -> Option<&mut Effect>,
-    correction: fn(&[f64]) -> Vec<f64>,
-) {
-    let family: Vec<&mut Effect> =
-        cells.iter_mut().filter(|cell| cell.gated == gated).filter_map(which).collect();
-    let corrected = correction(&family.iter().map(|effect| effect.p).collect::<Vec<_>>());
-    for (effect, p) in family.into_iter().zip(corrected) {
-        effect.p_adjusted = p;
-    }
-}
-
-/// Corrects the controls of the gates for their number: at 5 % each, twenty sound controls would nearly always hold one
-/// that looks broken. Candidates share a control, which counts once.
-fn correct_controls(cells: &mut [Cell]) {
-    let key = |cell: &Cell| (cell.workload.clone(), cell.msg_bytes, cell.metric);
-    let controls: BTreeMap<(String, Bytes, Metric), f64> = cells
-        .iter()
-        .filter(|cell| cell.gated)
-        .filter_map(|cell| Some((key(cell), cell.control?.p)))
-        .collect();
-    let corrected = multiplicity::holm(&controls.values().copied().collect::<Vec<_>>());
-    let corrected: BTreeMap<_, _> = controls.into_keys().zip(corrected).collect();
-    for cell in cells {
-        let p = corrected.get(&key(cell)).copied();
-        if let (Some(control), Some(p)) = (&mut cell.control, p) {
-            control.p_adjusted = p;
-        }
     }
 }

@@ -7,12 +7,14 @@ use schema::{Bytes, Campaign, CampaignRun, Metric, Outcome, Point, Purpose, Stop
 use super::{
     bound,
     model::{DroppedPair, Pair, Unusable, UnusableRun},
+    node_pair::NodePairs,
 };
 
 /// The runs of a campaign by what they are.
 pub(super) struct Runs<'c> {
     by_place: HashMap<(&'c str, &'c str, Purpose, u32), &'c CampaignRun>,
     unusable: BTreeMap<u32, UnusableRun>,
+    node_pairs: NodePairs<'c>,
     blocks: u32,
 }
 
@@ -44,9 +46,15 @@ impl<'c> Runs<'c> {
             // Blocks that it did not come to may never be needed: nothing is missing of them.
             StopRule::WhenDecided { .. } => 0,
         };
-        let mut runs = Runs { by_place: HashMap::new(), unusable: BTreeMap::new(), blocks };
+        let mut runs = Runs {
+            by_place: HashMap::new(),
+            unusable: BTreeMap::new(),
+            node_pairs: NodePairs::default(),
+            blocks,
+        };
         for run in &campaign.runs {
             runs.by_place.insert((&run.workload, &run.variant, run.purpose, run.block), run);
+            runs.node_pairs.see(&run.record);
             runs.unusable.extend(why_unusable(run).map(|why| (run.sequence, why)));
             runs.blocks = runs.blocks.max(run.block + 1);
         }
@@ -97,6 +105,18 @@ impl<'c> Runs<'c> {
             }
         }
         (pairs, dropped)
+    }
+
+    /// Between which nodes the pairs were measured, as a number for each; empty where all were between the same.
+    pub(super) fn node_pairs(&self, side: Place<'_>, pairs: &[Pair]) -> Vec<u32> {
+        if self.node_pairs.all_the_same() {
+            return Vec::new();
+        }
+        let of = |pair: &Pair| {
+            let run = self.by_place.get(&key(side, pair.block));
+            run.map_or(0, |run| self.node_pairs.of(&run.record))
+        };
+        pairs.iter().map(of).collect()
     }
 
     fn pair(

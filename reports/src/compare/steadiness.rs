@@ -1,11 +1,15 @@
-//! Whether a run held still while it was measured, and whether pairs depend on those before them.
+//! Whether a run held still while it was measured, and whether the machine was the same from block to block.
 
 use schema::{Point, Test, record::Interval};
 
-use super::{effect::median_of_sorted, stats::student::mean_and_sd};
+use super::{
+    effect::median_of_sorted,
+    model::{Pair, Step},
+    stats::change_point,
+};
 
 /// First and last third may differ by this share.
-const DRIFT: f64 = 0.05;
+pub(super) const DRIFT: f64 = 0.05;
 /// Fewer intervals have no thirds worth comparing.
 const FEWEST_INTERVALS: usize = 6;
 
@@ -39,16 +43,20 @@ fn median(values: &[f64]) -> f64 {
     median_of_sorted(&sorted)
 }
 
-/// Lag-1 autocorrelation, where it is larger than chance allows (2 / sqrt n).
-pub(super) fn autocorrelation(values: &[f64]) -> Option<f64> {
-    let n = values.len() as f64;
-    let (mean, sd) = mean_and_sd(values);
-    if values.len() < 2 || sd == 0.0 {
-        return None;
-    }
-    let products: f64 = values.windows(2).map(|w| (w[0] - mean) * (w[1] - mean)).sum();
-    let r = products / (sd * sd * (n - 1.0));
-    (r.abs() > 2.0 / n.sqrt()).then_some(r)
+/// Where the level of the baseline moved most: the geometric mean of its two runs in each block.
+pub(super) fn level_step(controls: &[Pair]) -> Option<Step> {
+    step(controls, |pair| pair.baseline.ln() + pair.ln_ratio / 2.0)
+}
+
+/// Where candidate/baseline moved most.
+pub(super) fn ratio_step(pairs: &[Pair]) -> Option<Step> {
+    step(pairs, |pair| pair.ln_ratio)
+}
+
+fn step(pairs: &[Pair], ln: fn(&Pair) -> f64) -> Option<Step> {
+    let found = change_point::of(&pairs.iter().map(ln).collect::<Vec<_>>())?;
+    let block = pairs[found.before as usize].block;
+    Some(Step { block, change: found.change.exp_m1(), p: found.p, p_adjusted: found.p })
 }
 
 #[cfg(test)]
@@ -71,11 +79,16 @@ mod tests {
     }
 
     #[test]
-    fn a_trend_is_autocorrelated_and_noise_is_not() {
-        let trend: Vec<f64> = (0..10).map(f64::from).collect();
-        // numpy: x = numpy.arange(10) - 4.5; (x[:-1] * x[1:]).sum() / (x * x).sum()
-        assert!((autocorrelation(&trend).unwrap() - 0.7).abs() < 1e-12);
-        assert_eq!(autocorrelation(&[0.1, -0.2, 0.15, 0.05, -0.1, 0.0, 0.2, -0.05, -0.1, 0.1]), None);
-        assert_eq!(autocorrelation(&[1.0; 10]), None);
+    fn a_load_that_starts_half_way_is_a_step() {
+        let pair = |block: u32| {
+            let level = if block < 5 { 100.0 } else { 80.0 } + f64::from(block % 3);
+            Pair { block: 2 * block, baseline: level, candidate: 1.01 * level, ln_ratio: 1.01f64.ln() }
+        };
+        let pairs: Vec<Pair> = (0..10).map(pair).collect();
+        let moved = level_step(&pairs).unwrap();
+        assert_eq!(moved.block, 10);
+        assert!((moved.change + 0.2).abs() < 0.01 && moved.p < 1e-6, "{moved:?}");
+        // What hits both runs of a pair alike is not in their ratio.
+        assert_eq!(ratio_step(&pairs), None);
     }
 }

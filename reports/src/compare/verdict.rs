@@ -5,12 +5,16 @@ use schema::{Direction, Metric};
 use super::{
     CompareOptions,
     levels::Levels,
-    model::{Asks, CampaignVerdict, Cell, ControlFailure, Doubt, Effect, Unusable, Verdict},
-    power, signflip,
+    model::{Asks, CampaignVerdict, Cell, ControlFailure, Doubt, Effect, Step, Unusable, Verdict},
+    power, signflip, steadiness,
 };
 
 /// Samples that must lie beyond a quantile, in every run, for a verdict on it.
 pub(super) const GATE_TAIL_SAMPLES: f64 = 100.0;
+
+/// Below this p a series of blocks is said to have moved. There are two series, so that a steady machine is said to have moved less often
+/// than once in a hundred campaigns.
+const MOVED: f64 = 0.005;
 
 /// What it takes to say something of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,7 +80,8 @@ pub(super) fn of(cell: &Cell, evidence: &Evidence<'_>) -> Verdict {
         (Err(have), _) => lacking(Doubt::TooFewPairs { have, least }, evidence),
         (_, Err(have)) => lacking(Doubt::TooFewControls { have, least }, evidence),
         (Ok(effect), Ok(control)) => {
-            match control_failure(control, cell.control_limit, evidence.options.alpha) {
+            let failure = control_failure(control, cell.control_limit, evidence.options.alpha);
+            match failure.or_else(|| moved(cell)) {
                 Some(control) => Verdict::Unstable { control },
                 None => settled(effect, cell, evidence),
             }
@@ -116,6 +121,23 @@ pub(super) fn control_failure(control: &Effect, limit: f64, alpha: f64) -> Optio
         Some(ControlFailure::TooFarApart)
     } else if control.p_adjusted < alpha && apart > limit / 2.0 {
         Some(ControlFailure::Significant)
+    } else {
+        None
+    }
+}
+
+/// Whether the machine was another one from some block on.
+///
+/// A pair cancels what both its runs share, so a small drift of the level does no harm. A large one says that two machines were
+/// measured, and that their mean is neither: as large as what a single run is held to, and as the margin.
+fn moved(cell: &Cell) -> Option<ControlFailure> {
+    let beyond = |step: &Option<Step>, least: f64| {
+        step.is_some_and(|step| step.p_adjusted < MOVED && step.change.ln_1p().abs() > least.ln_1p())
+    };
+    if beyond(&cell.level_step, cell.margin.max(steadiness::DRIFT)) {
+        Some(ControlFailure::LevelMoved)
+    } else if beyond(&cell.ratio_step, cell.margin) {
+        Some(ControlFailure::RatioMoved)
     } else {
         None
     }

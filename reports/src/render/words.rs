@@ -3,7 +3,7 @@
 use schema::{Bytes, LatencyKind, Metric, Stopped, Test};
 
 use crate::compare::{
-    Asks, CampaignVerdict, Cell, Comparison, ControlFailure, Doubt, Flag, Looks, Method, Verdict,
+    Asks, CampaignVerdict, Cell, Comparison, ControlFailure, Doubt, Flag, Looks, Method, Step, Verdict,
 };
 
 use super::{change::Written, number};
@@ -153,19 +153,27 @@ fn doubt(doubt: &Doubt) -> String {
 }
 
 fn control_failure(cell: &Cell, failure: ControlFailure) -> String {
-    let Some(control) = &cell.control else { return String::new() };
-    // Held against half the margin, or a quarter of it; the side of neither may be lost in rounding.
-    let held_against = match failure {
-        ControlFailure::Significant => cell.margin / 4.0,
-        ControlFailure::TooFarApart => cell.margin / 2.0,
+    let moved = |step: &Option<Step>, what: &str| {
+        step.map_or_else(String::new, |step| {
+            let (change, p) = (number::change(step.change), number::p_value(step.p_adjusted));
+            format!("{what} moved by {change} at block {} (p {p})", step.block + 1)
+        })
     };
-    let change = Written::of(control, held_against).change;
+    let apart = |held_against: f64| {
+        cell.control.as_ref().map_or_else(String::new, |control| Written::of(control, held_against).change)
+    };
+    // Held against half the margin, or a quarter of it; the side of neither may be lost in rounding.
     match failure {
+        ControlFailure::LevelMoved => moved(&cell.level_step, "the baseline itself"),
+        ControlFailure::RatioMoved => moved(&cell.ratio_step, "what the candidate makes of the baseline"),
         ControlFailure::Significant => {
-            let p = number::p_value(control.p_adjusted);
+            let change = apart(cell.margin / 4.0);
+            let p = cell.control.map_or(1.0, |control| control.p_adjusted);
+            let p = number::p_value(p);
             format!("the baseline differs from itself by {change} (p {p}) in the A/A control")
         }
         ControlFailure::TooFarApart => {
+            let change = apart(cell.margin / 2.0);
             let limit = number::margin(cell.control_limit);
             let why = match cell.asks {
                 Asks::Variant => format!("half the margin ({limit})"),

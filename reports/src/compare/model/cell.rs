@@ -4,7 +4,7 @@ use schema::{Bytes, Metric, Test};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, Flag, Verdict};
+use super::{Effect, Flag, Range, Verdict};
 
 /// One question: this metric, of this workload and size, under this candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +43,13 @@ pub struct Cell {
     /// for what is not a variant, and in documents of earlier releases.
     #[serde(default)]
     pub against_control: Option<Effect>,
+    /// Where the level of the baseline's runs moved most between one block and the next; null with too few blocks to say, and for
+    /// what is no gate.
+    #[serde(default)]
+    pub level_step: Option<Step>,
+    /// Where candidate/baseline moved most; null likewise.
+    #[serde(default)]
+    pub ratio_step: Option<Step>,
     /// The baseline's runs in the usable pairs.
     pub baseline: Option<Spread>,
     /// The candidate's runs in the usable pairs.
@@ -71,6 +78,19 @@ impl Cell {
     }
 }
 
+/// A step in a series of blocks: a machine that was another one after it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// The first block after it, from 0.
+    pub block: u32,
+    /// By what share the level after it lies above the level before it.
+    pub change: f64,
+    /// p of a step anywhere, of this series alone.
+    pub p: f64,
+    /// The same, corrected for the number of series looked at (Holm).
+    pub p_adjusted: f64,
+}
+
 /// Smallest, median and largest of some runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
@@ -82,6 +102,10 @@ pub struct Spread {
     pub median: f64,
     /// Largest.
     pub max: f64,
+    /// 95 % interval of the median of all runs there could be, by order statistics; null below six runs, and in documents of earlier
+    /// releases.
+    #[serde(default)]
+    pub median_interval: Option<Range>,
 }
 
 /// A baseline and a candidate run of the same block; of a factor, the geometric means of the runs with it off and on; of an

@@ -44,7 +44,7 @@ pub enum Verdict {
         /// Pairs in all that would probably settle it; null where more pairs would not, or too many are needed.
         pairs_needed: Option<u32>,
     },
-    /// The A/A control failed.
+    /// The A/A control failed, or the machine did not stay the same from block to block.
     Unstable {
         /// How.
         control: ControlFailure,
@@ -95,7 +95,7 @@ pub enum Doubt {
     NeverGated,
 }
 
-/// How an A/A control failed.
+/// How the machine was not steady enough for a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlFailure {
@@ -103,4 +103,8 @@ pub enum ControlFailure {
     Significant,
     /// Baseline and baseline differ by more than half the margin.
     TooFarApart,
+    /// The level of the baseline moved on the way: the machine was another one after it.
+    LevelMoved,
+    /// What the candidate makes of the baseline moved on the way, by more than the margin: there is no one change to tell.
+    RatioMoved,
 }

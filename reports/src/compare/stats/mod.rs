@@ -1,7 +1,15 @@
 //! The methods, one a file: from numbers to numbers, without a campaign in sight.
 //!
-//! Each agrees with SciPy or statsmodels on the vectors of `reports/tests/vectors/`, or says why there is nothing to agree with.
+//! `vectors.rs` holds them to SciPy and statsmodels on shared numbers.
 
+pub(super) mod bootstrap;
+pub(super) mod change_point;
+pub(super) mod hierarchical;
+pub(super) mod moving_block;
+pub(super) mod order;
+pub(super) mod resample;
 pub(super) mod share;
 pub(super) mod student;
+#[cfg(test)]
+mod vectors;
 pub(super) mod walsh;
