@@ -62,7 +62,7 @@ browser() {
     local sample
     rm -rf "$artifacts/browser"
     mkdir -p "$artifacts/browser"
-    for sample in several_sizes unstable inconclusive failed_runs watched; do
+    for sample in several_sizes factors unstable inconclusive failed_runs watched large; do
         cargo run --locked --quiet --package reports --features testing --example sample -- \
             "$sample" "$artifacts/browser/$sample.html" >/dev/null || return
     done

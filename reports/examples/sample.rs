@@ -10,8 +10,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (Some(name), Some(path)) = (args.next(), args.next()) else {
         return Err("give the name of a sample and a path to write to".into());
     };
-    let campaign =
-        testing::named(&name).ok_or_else(|| format!("no sample `{name}`; known are {:?}", testing::NAMES))?;
+    let campaign = match name.as_str() {
+        "large" => Some(testing::large()),
+        name => testing::named(name),
+    };
+    let campaign = campaign.ok_or_else(|| format!("no sample `{name}`; known are {:?}", testing::NAMES))?;
     let comparison = compare(&campaign, &CompareOptions::default());
     let page = if path.ends_with(".hlog") {
         String::from_utf8(export::hlog(&campaign, |_| true)?)?

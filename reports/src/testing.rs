@@ -4,7 +4,10 @@
 //! does and by noise from run to run; the bandwidth is that of a link with a fixed cost per message.
 
 pub mod factorial;
+mod large;
 mod watched;
+
+pub use large::large;
 
 use std::{collections::BTreeMap, f64::consts::LN_2, sync::LazyLock};
 

@@ -187,7 +187,9 @@ fn a_campaign_with_nothing_in_it_renders() {
 
 #[test]
 fn twenty_points_of_thirty_runs_stay_below_two_megabytes() {
-    let campaign = testing::twenty_points();
+    let campaign = testing::large();
+    let measured = campaign.runs.iter().filter(|run| run.variant == "deep").count();
+    assert_eq!((campaign.workloads[0].specs["deep"].msg_bytes.len(), measured), (20, 30));
     let comparison = compare(&campaign, &CompareOptions::default());
     let page = render::html(&campaign, &comparison).unwrap();
     assert!(page.len() < 2_000_000, "{} bytes", page.len());

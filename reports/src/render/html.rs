@@ -6,9 +6,14 @@ use schema::Campaign;
 use super::{
     RenderError,
     figures::{self, Figure, Source},
+    number,
     view::{SizeView, View, WorkloadView, baseline_spec},
+    words,
 };
-use crate::{compare::Comparison, index::Index};
+use crate::{
+    compare::{Comparison, Look, Looks},
+    index::Index,
+};
 
 /// Sizes of a workload whose details are open from the start.
 const OPEN_SIZES: usize = 2;
@@ -18,7 +23,43 @@ const OPEN_SIZES: usize = 2;
 struct Page<'v> {
     view: &'v View,
     effects: Vec<Numbered>,
+    /// Of a campaign that may stop early.
+    looks: Option<PageLooks>,
     workloads: Vec<PageWorkload<'v>>,
+}
+
+/// The looks, planned and made.
+struct PageLooks {
+    said: String,
+    rows: Vec<PageLook>,
+}
+
+/// One look.
+struct PageLook {
+    number: usize,
+    blocks: u32,
+    spent: String,
+    level: String,
+    state: &'static str,
+}
+
+impl PageLooks {
+    fn of(looks: &Looks) -> Self {
+        let state = |n: usize| match looks.at.map(|at| at as usize) {
+            Some(at) if n < at => "made",
+            Some(at) if n == at => "this comparison",
+            _ if looks.stopped.is_some() => "not needed",
+            _ => "to come",
+        };
+        let row = |(n, look): (usize, &Look)| PageLook {
+            number: n + 1,
+            blocks: look.blocks,
+            spent: number::share(look.spent),
+            level: number::share(look.level),
+            state: state(n),
+        };
+        PageLooks { said: words::looks(looks), rows: looks.planned.iter().enumerate().map(row).collect() }
+    }
 }
 
 struct PageWorkload<'v> {
@@ -119,7 +160,8 @@ pub fn html(campaign: &Campaign, comparison: &Comparison) -> Result<String, Rend
             Source { campaign, index: &index, workload, test: spec.test, simulated: label.as_deref() };
         workloads.push(page_workload(source, comparison, workload_view, &mut counter)?);
     }
-    Ok(Page { view: &view, effects, workloads }.render()?)
+    let looks = comparison.looks.as_ref().map(PageLooks::of);
+    Ok(Page { view: &view, effects, looks, workloads }.render()?)
 }
 
 fn page_workload<'v>(

@@ -11,8 +11,8 @@ use super::{
     paint::Paint,
 };
 use crate::{
-    compare::{Cell, Comparison, Effect, Verdict},
-    render::{number, words},
+    compare::{Cell, Comparison, Effect, Method, Verdict},
+    render::{change::Written, number, words},
 };
 
 /// Rows of one drawing; more make it unreadable, and the table has them all.
@@ -149,7 +149,7 @@ impl Plot<'_> {
 
     /// What the row is about, left of the plot: the question above, verdict and number below; or both in one line.
     fn label(&self, chart: &Chart<'_, '_>, row: f64, cell: &Cell) -> Drawn {
-        let change = cell.effect.map_or_else(String::new, |effect| number::change(effect.change));
+        let change = cell.effect.map_or_else(String::new, |effect| Written::of(&effect, cell.margin).change);
         let (size, paint) = (number::size(cell.msg_bytes), self.paint(cell));
         let from = chart.x_range().start;
         let at = |dy: i32, content: String, color: Paint| {
@@ -183,9 +183,9 @@ impl Plot<'_> {
 
     fn numbers(&self, cells: &[&Cell]) -> Numbers {
         let level = self.level();
-        let effect = |effect: &Option<Effect>| {
+        let effect = |effect: &Option<Effect>, margin: f64| {
             effect.map_or_else(String::new, |effect| {
-                let [change, low, high] = [effect.change, effect.low, effect.high].map(number::change);
+                let Written { change, low, high } = Written::of(&effect, margin);
                 let (p, pairs) = (number::p_value(effect.p_adjusted), number::counted(effect.pairs, "pair"));
                 format!("{change} ({level} interval {low} to {high}, p {p}, n = {pairs})")
             })
@@ -193,13 +193,45 @@ impl Plot<'_> {
         let row = |cell: &&Cell| {
             let (name, says) =
                 (format!("{}, {}", words::subject(cell), cell.candidate), words::verdict(&cell.verdict));
-            let cells =
-                [effect(&cell.effect), effect(&cell.control), format!("±{}", number::margin(cell.margin))];
-            (name, cells.into_iter().chain([says.to_owned()]).collect())
+            let cells = [effect(&cell.effect, cell.margin), effect(&cell.control, cell.margin)];
+            let rest = [format!("±{}", number::margin(cell.margin)), says.to_owned(), methods(cell)];
+            (name, cells.into_iter().chain(rest).collect())
         };
-        let columns = ["change", "A/A control", "margin", "verdict"].map(str::to_owned).to_vec();
+        let columns =
+            ["change", "A/A control", "margin", "verdict", "other methods"].map(str::to_owned).to_vec();
         Numbers { about: "Comparison".into(), columns, rows: cells.iter().map(row).collect() }
     }
+}
+
+/// What other methods say of the same pairs, and whether they agree.
+fn methods(cell: &Cell) -> String {
+    let Some(effect) = cell.effect else { return String::new() };
+    let written = |change: f64, low: f64, high: f64| {
+        let Written { change, low, high } = Written::of(&Effect { change, low, high, ..effect }, cell.margin);
+        (change, format!("{low} to {high}"))
+    };
+    let mut said = vec![format!("better in {} of pairs", number::percent(effect.better_share))];
+    said.extend(effect.p_t.map(|p| format!("Student's t: p {}", number::p_value(p))));
+    said.extend(effect.p_equivalence.map(|p| format!("within the margin: p {}", number::p_value(p))));
+    said.extend(effect.hodges_lehmann.map(|other| {
+        let (change, interval) = written(other.change, other.low, other.high);
+        format!("Hodges-Lehmann: {change} ({interval})")
+    }));
+    said.extend(effect.cross_check.map(|check| {
+        let method = match check.method {
+            Method::HodgesLehmann => "Hodges-Lehmann",
+            Method::Bca => "BCa bootstrap",
+            Method::Studentised => "studentised bootstrap",
+            Method::MovingBlock => "moving-block bootstrap",
+            Method::Hierarchical => "hierarchical bootstrap",
+        };
+        let agrees = match ((effect.low > 0.0 || effect.high < 0.0), (check.low > 0.0 || check.high < 0.0)) {
+            (here, there) if here == there => "agrees",
+            _ => "does not agree on whether there is a change",
+        };
+        format!("{method}: {}, {agrees}", written(effect.change, check.low, check.high).1)
+    }));
+    said.join("; ")
 }
 
 /// A label that fits beside the plot.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     compare::{Asks, Cell, Comparison},
-    render::{number, words},
+    render::{change::Written, number, words},
 };
 
 /// Columns that fit with their text.
@@ -184,7 +184,7 @@ impl<'c> Map<'c> {
     /// Ground, ink and text of a cell.
     fn look(&self, cell: &Cell) -> (Paint, Paint, String) {
         let Some(effect) = cell.effect else { return (Paint::Still, Paint::Muted, String::new()) };
-        let change = number::change(effect.change);
+        let change = Written::of(&effect, cell.margin).change;
         if effect.p_adjusted >= self.comparison.alpha || effect.change == 0.0 {
             return (Paint::Still, Paint::Muted, change);
         }
@@ -202,7 +202,7 @@ impl<'c> Map<'c> {
 
     fn told(&self, cell: &Cell) -> String {
         let Some(effect) = cell.effect else { return String::new() };
-        let [change, low, high] = [effect.change, effect.low, effect.high].map(number::change);
+        let Written { change, low, high } = Written::of(&effect, cell.margin);
         let level = number::margin(1.0 - self.comparison.alpha);
         let (p, pairs) = (number::p_value(effect.p_adjusted), number::counted(effect.pairs, "pair"));
         format!("{change} ({level} interval {low} to {high}, p {p}, n = {pairs})")

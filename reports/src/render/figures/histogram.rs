@@ -15,7 +15,7 @@ use crate::render::number;
 
 const HEIGHT: u32 = 640;
 /// Bins of a histogram.
-const BINS: u32 = 56;
+const BINS: u32 = 44;
 /// Smallest share that is drawn on the logarithmic axis is that of one message; this bounds the axis of huge counts.
 const LEAST_SHARE: f64 = 1e-9;
 
