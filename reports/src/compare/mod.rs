@@ -253,13 +253,11 @@ impl Bench<'_> {
     }
 
     fn flags(&self, sides: &[Place<'_>], msg_bytes: Bytes, pairs: &[Pair]) -> Vec<Flag> {
-        let drifting = || {
-            let points = sides.iter().flat_map(|side| self.runs.points(*side, msg_bytes));
-            points.filter_map(steadiness::drifts)
-        };
-        let runs = drifting().filter(|drifts| *drifts).count() as u32;
+        let drifting = || sides.iter().map(|side| self.runs.drifting(*side, msg_bytes));
+        let runs = drifting().map(|side| side.points).sum();
         let ln_ratios: Vec<f64> = pairs.iter().map(|pair| pair.ln_ratio).collect();
-        let drift = (runs > 0).then(|| Flag::NotStationary { runs, of: drifting().count() as u32 });
+        let drift =
+            (runs > 0).then(|| Flag::NotStationary { runs, of: drifting().map(|side| side.of).sum() });
         let enough = pairs.len() >= self.options.min_pairs as usize;
         let depends = enough.then(|| moving_block::depends(&ln_ratios)).flatten();
         drift.into_iter().chain(depends.map(|r| Flag::Autocorrelated { r })).collect()

@@ -8,14 +8,29 @@ use super::{
     bound,
     model::{DroppedPair, Pair, Unusable, UnusableRun},
     node_pair::NodePairs,
+    steadiness,
 };
 
 /// The runs of a campaign by what they are.
 pub(super) struct Runs<'c> {
-    by_place: HashMap<(&'c str, &'c str, Purpose, u32), &'c CampaignRun>,
+    /// The runs of a place by their block.
+    by_place: HashMap<Key<'c>, Vec<Option<&'c CampaignRun>>>,
+    drifting: HashMap<(Key<'c>, Bytes), Drifting>,
     unusable: BTreeMap<u32, UnusableRun>,
     node_pairs: NodePairs<'c>,
     blocks: u32,
+}
+
+/// Workload, variant and purpose.
+type Key<'a> = (&'a str, &'a str, Purpose);
+
+/// How many points of a side, at one size, did not hold still.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Drifting {
+    /// Those that drifted.
+    pub(super) points: u32,
+    /// Those of which it can be told.
+    pub(super) of: u32,
 }
 
 /// One side of a comparison: a variant of a workload, in pairs or as control.
@@ -48,17 +63,45 @@ impl<'c> Runs<'c> {
         };
         let mut runs = Runs {
             by_place: HashMap::new(),
+            drifting: HashMap::new(),
             unusable: BTreeMap::new(),
             node_pairs: NodePairs::default(),
             blocks,
         };
         for run in &campaign.runs {
-            runs.by_place.insert((&run.workload, &run.variant, run.purpose, run.block), run);
+            let place = runs.by_place.entry((&run.workload, &run.variant, run.purpose)).or_default();
+            place.resize(place.len().max(run.block as usize + 1), None);
+            place[run.block as usize] = Some(run);
             runs.node_pairs.see(&run.record);
             runs.unusable.extend(why_unusable(run).map(|why| (run.sequence, why)));
             runs.blocks = runs.blocks.max(run.block + 1);
         }
+        runs.drifting = runs.find_drifting();
         runs
+    }
+
+    fn find_drifting(&self) -> HashMap<(Key<'c>, Bytes), Drifting> {
+        let mut found: HashMap<(Key<'c>, Bytes), Drifting> = HashMap::new();
+        for (key, runs) in &self.by_place {
+            let usable = runs.iter().flatten().filter(|run| !self.unusable.contains_key(&run.sequence));
+            for point in usable.flat_map(|run| &run.record.points) {
+                let Some(drifts) = steadiness::drifts(point) else { continue };
+                let of_size = found.entry((*key, point.msg_bytes)).or_default();
+                of_size.points += u32::from(drifts);
+                of_size.of += 1;
+            }
+        }
+        found
+    }
+
+    /// How many points of a side, at a size, did not hold still.
+    pub(super) fn drifting(&self, place: Place<'_>, msg_bytes: Bytes) -> Drifting {
+        self.drifting.get(&(key(place), msg_bytes)).copied().unwrap_or_default()
+    }
+
+    /// The runs of a place by their block.
+    fn of_place<'a>(&'a self, place: Place<'a>) -> &'a [Option<&'c CampaignRun>] {
+        self.by_place.get(&key(place)).map_or(&[], Vec::as_slice)
     }
 
     /// Blocks, planned or run.
@@ -77,17 +120,17 @@ impl<'c> Runs<'c> {
         place: Place<'a>,
         msg_bytes: Bytes,
     ) -> impl Iterator<Item = &'c Point> + use<'a, 'c> {
-        (0..self.blocks)
-            .filter_map(move |block| self.usable(place, block).ok())
+        self.of_place(place)
+            .iter()
+            .flatten()
+            .filter(|run| !self.unusable.contains_key(&run.sequence))
             .filter_map(move |run| point(run, msg_bytes))
     }
 
     /// The reasons for which runs of a side count for nothing.
     pub(super) fn losses<'a>(&'a self, place: Place<'a>) -> impl Iterator<Item = Unusable> + use<'a, 'c> {
-        (0..self.blocks)
-            .filter_map(move |block| self.by_place.get(&key(place, block)))
-            .filter_map(|run| self.unusable.get(&run.sequence))
-            .map(|unusable| unusable.kind)
+        let runs = self.of_place(place).iter().flatten();
+        runs.filter_map(|run| self.unusable.get(&run.sequence)).map(|unusable| unusable.kind)
     }
 
     /// The pairs of two sides, and the blocks that have none.
@@ -98,8 +141,9 @@ impl<'c> Runs<'c> {
         subject: Subject,
     ) -> (Vec<Pair>, Vec<DroppedPair>) {
         let (mut pairs, mut dropped) = (Vec::new(), Vec::new());
+        let sides = [baseline, other].map(|place| Series { place, runs: self.of_place(place) });
         for block in 0..self.blocks {
-            match self.pair(baseline, other, subject, block) {
+            match self.pair(sides, subject, block) {
                 Ok(pair) => pairs.push(pair),
                 Err(reason) => dropped.push(DroppedPair { block, reason }),
             }
@@ -112,8 +156,9 @@ impl<'c> Runs<'c> {
         if self.node_pairs.all_the_same() {
             return Vec::new();
         }
+        let runs = self.of_place(side);
         let of = |pair: &Pair| {
-            let run = self.by_place.get(&key(side, pair.block));
+            let run = runs.get(pair.block as usize).copied().flatten();
             run.map_or(0, |run| self.node_pairs.of(&run.record))
         };
         pairs.iter().map(of).collect()
@@ -121,19 +166,22 @@ impl<'c> Runs<'c> {
 
     fn pair(
         &self,
-        baseline: Place<'_>,
-        other: Place<'_>,
+        [baseline, other]: [Series<'_, 'c>; 2],
         subject: Subject,
         block: u32,
     ) -> Result<Pair, String> {
-        let baseline = self.number(baseline, subject, block)?;
-        let candidate = self.number(other, subject, block)?;
+        let baseline = self.number_in(baseline, subject, block)?;
+        let candidate = self.number_in(other, subject, block)?;
         Ok(Pair { block, baseline, candidate, ln_ratio: (candidate / baseline).ln() })
     }
 
     /// The number of one run; the error says which run has none, and why.
     pub(super) fn number(&self, place: Place<'_>, subject: Subject, block: u32) -> Result<f64, String> {
-        let run = self.usable(place, block)?;
+        self.number_in(Series { place, runs: self.of_place(place) }, subject, block)
+    }
+
+    fn number_in(&self, side: Series<'_, 'c>, subject: Subject, block: u32) -> Result<f64, String> {
+        let run = self.usable(side, block)?;
         let name = || format!("run {} ({})", run.number(), run.variant);
         let point = point(run, subject.msg_bytes)
             .ok_or_else(|| format!("{} has no point at {}", name(), subject.msg_bytes))?;
@@ -144,8 +192,8 @@ impl<'c> Runs<'c> {
         }
     }
 
-    fn usable(&self, place: Place<'_>, block: u32) -> Result<&'c CampaignRun, String> {
-        let run = self.by_place.get(&key(place, block)).ok_or_else(|| {
+    fn usable(&self, Series { place, runs }: Series<'_, 'c>, block: u32) -> Result<&'c CampaignRun, String> {
+        let run = runs.get(block as usize).copied().flatten().ok_or_else(|| {
             let control = if place.purpose == Purpose::Control { " as control" } else { "" };
             format!("{}{control} has not run", place.variant)
         })?;
@@ -156,12 +204,24 @@ impl<'c> Runs<'c> {
     }
 }
 
-fn key<'a>(place: Place<'a>, block: u32) -> (&'a str, &'a str, Purpose, u32) {
-    (place.workload, place.variant, place.purpose, block)
+/// A place with its runs by block, looked up once for all blocks.
+#[derive(Clone, Copy)]
+struct Series<'a, 'c> {
+    place: Place<'a>,
+    runs: &'a [Option<&'c CampaignRun>],
 }
 
+fn key(place: Place<'_>) -> Key<'_> {
+    (place.workload, place.variant, place.purpose)
+}
+
+/// The point of a run at a size. Points come in the order of the sizes that were asked, so that is where it is looked for first: a walk
+/// through all points of all runs for every number is what large campaigns would wait for.
 fn point(run: &CampaignRun, msg_bytes: Bytes) -> Option<&Point> {
-    run.record.points.iter().find(|point| point.msg_bytes == msg_bytes)
+    let points = &run.record.points;
+    let asked = run.record.spec.msg_bytes.iter().position(|size| *size == msg_bytes);
+    let there = asked.and_then(|position| points.get(position)).filter(|point| point.msg_bytes == msg_bytes);
+    there.or_else(|| points.iter().find(|point| point.msg_bytes == msg_bytes))
 }
 
 fn why_unusable(run: &CampaignRun) -> Option<UnusableRun> {

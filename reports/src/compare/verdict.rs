@@ -158,9 +158,13 @@ fn settled(effect: &Effect, cell: &Cell, evidence: &Evidence<'_>) -> Verdict {
         }
         (true, true) if is_better(effect.change, cell.metric) => Verdict::Improved,
         (true, true) => Verdict::Regressed,
-        (true, false) => Verdict::Negligible,
+        (true, false) if within => Verdict::Negligible,
         (false, _) if within => Verdict::Equivalent,
-        (false, _) => Verdict::Inconclusive { doubt: Doubt::WideInterval, pairs_needed: needed() },
+        // Significant or not, a change whose interval reaches past the margin may matter: of one a little past it, every other
+        // estimate falls a little short of it.
+        (true, false) | (false, _) => {
+            Verdict::Inconclusive { doubt: Doubt::WideInterval, pairs_needed: needed() }
+        }
     }
 }
 

@@ -216,7 +216,7 @@ mod tests {
         comparison.simulated.clear();
         assert_eq!(
             sentence(&comparison),
-            "Improved: with deep, bandwidth of write at 64 KiB rose by 14.1% (95% interval +13.8% to +14.4%, n = 12 blocks); \
+            "Improved: with deep, bandwidth of write at 64 KiB rose by 13.0% (95% interval +12.7% to +13.3%, n = 12 blocks); \
              the other 3 factors make no difference that matters."
         );
         comparison.cells[0].aliases = vec!["list x pause".into()];

@@ -90,7 +90,7 @@ pub fn campaign(
 }
 
 /// The sample `factors`: half of the combinations of four factors, of which `deep` brings 12 %, `governor` and `pause` nothing, and
-/// `list` 4 % where `deep` is on, too.
+/// `list` 2 % where `deep` is on, too.
 pub fn sample() -> Campaign {
     const FACTORS: [(&str, &str, &str); 4] = [
         ("deep", "tx_depth", "128"),
@@ -101,11 +101,11 @@ pub fn sample() -> Campaign {
     const ROWS: [(&str, f64); 7] = [
         ("deep+pause", 1.12),
         ("list+pause", 1.0),
-        ("deep+list", 1.12 * 1.04),
+        ("deep+list", 1.12 * 1.02),
         ("governor+pause", 1.0),
         ("deep+governor", 1.12),
         ("list+governor", 1.0),
-        ("deep+list+governor+pause", 1.12 * 1.04),
+        ("deep+list+governor+pause", 1.12 * 1.02),
     ];
     let mut campaign =
         Sample { candidates: ROWS.to_vec(), blocks: 12, noise: 0.006, ..Sample::default() }.campaign();

@@ -64,13 +64,9 @@ pub struct Cell {
 
 impl Cell {
     /// Whether a campaign that may stop early needs no more blocks for this gate.
-    ///
-    /// A gate that is significant by less than its margin is decided only once its interval lies within the margin: of a change a
-    /// little past the margin, every other early estimate falls a little short of it.
     pub fn is_decided(&self) -> bool {
         match self.verdict {
-            Verdict::Improved | Verdict::Regressed | Verdict::Equivalent => true,
-            Verdict::Negligible => self.effect.is_some_and(|effect| effect.is_within(self.margin)),
+            Verdict::Improved | Verdict::Regressed | Verdict::Negligible | Verdict::Equivalent => true,
             // Neither gets better by more runs.
             Verdict::Invalid | Verdict::CouldNotRun => true,
             Verdict::Unstable { .. } | Verdict::Inconclusive { .. } | Verdict::Exploratory => false,

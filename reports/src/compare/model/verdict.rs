@@ -33,7 +33,7 @@ pub enum Verdict {
     Improved,
     /// Worse, significantly and by more than the margin.
     Regressed,
-    /// Significantly different, by no more than the margin.
+    /// Significantly different, and shown to lie within the margin.
     Negligible,
     /// Not different, and shown to lie within the margin.
     Equivalent,

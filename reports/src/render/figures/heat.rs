@@ -158,7 +158,7 @@ impl<'c> Map<'c> {
                 (Mark::Square, Paint::Warmer(2), "▼ worse".into()),
                 (Mark::Square, Paint::Still, "not told from no change".into()),
             ],
-            x: Axis::places(columns.to_vec(), String::new()),
+            x: Axis::places(columns.iter().map(|name| fitted(name, columns.len())).collect(), String::new()),
             y: Axis { from: rows - 0.5, to: -0.5, ticks: sizes, title: String::new() },
         };
         let mut spots = Vec::new();
@@ -209,6 +209,17 @@ impl<'c> Map<'c> {
     }
 }
 
+/// A name cut to the width of one of so many columns; the table of numbers has it whole.
+fn fitted(name: &str, columns: usize) -> String {
+    /// What all columns have together, by the width of a letter.
+    const LETTERS: usize = 100;
+    let most = LETTERS / columns.max(1);
+    if name.chars().count() <= most {
+        return name.to_owned();
+    }
+    name.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,6 +239,13 @@ mod tests {
         assert_eq!(other.numbers.columns, ["deep", "deeper"]);
         assert_eq!(other.drawings.len(), one.numbers.columns.len());
         assert!(by_metric(&comparison, "nothing", None).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_long_name_is_cut_to_its_column() {
+        assert_eq!(fitted("deep", 8), "deep");
+        assert_eq!(fitted("deep+list+governor+pause", 8), "deep+list+g…");
+        assert_eq!(fitted("deep+list+governor+pause", 2), "deep+list+governor+pause");
     }
 
     #[test]
