@@ -18,6 +18,10 @@ test-rxe:
 bench *args:
     source scripts/lib/deps.sh; need build; cargo bench {{args}}
 
+# simulate campaigns and write how often their verdicts are right into docs/measurement.md; `--check` compares only
+calibrate campaigns="10000" *flags:
+    source scripts/lib/deps.sh; need build; cargo run --release -p reports --example calibrate -- docs/measurement.md {{campaigns}} {{flags}}
+
 # build, measure the quickstart scenario and write its report
 report dir="report-quickstart":
     scripts/quickstart.sh {{dir}}

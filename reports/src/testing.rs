@@ -3,6 +3,7 @@
 //! The latency of a run is a log-normal curve with a slow tail, laid down quantile by quantile and scaled by what the variant
 //! does and by noise from run to run; the bandwidth is that of a link with a fixed cost per message.
 
+pub mod calibration;
 pub mod factorial;
 mod large;
 mod watched;

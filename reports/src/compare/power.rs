@@ -18,11 +18,25 @@ pub(super) const MOST_PAIRS: u32 = 10_000;
 /// Pairs with which a two-sided paired t-test at `alpha` finds an effect of `effect_in_sd` standard deviations of the
 /// paired log-ratio with probability `power`.
 pub(super) fn pairs_to_detect(effect_in_sd: f64, alpha: f64, power: f64) -> Option<u32> {
-    fewest(|n| {
-        let t = t_quantile(n, alpha / 2.0);
-        let shift = effect_in_sd * f64::from(n).sqrt();
-        over_estimated_sd(n, |s| phi(shift - t * s) + phi(-shift - t * s)) >= power
-    })
+    fewest(|n| finds(n, effect_in_sd, alpha) >= power)
+}
+
+/// The same where the signs decide, whose p comes in steps of 2 / 2^n: the t-test at the largest level they can reach. Checked against
+/// simulated campaigns by the calibration.
+pub(super) fn pairs_for_signs_to_detect(effect_in_sd: f64, alpha: f64, power: f64) -> Option<u32> {
+    let reached = |n: u32| {
+        let combinations = 2f64.powi(n as i32 - 1);
+        (alpha * combinations).floor() / combinations
+    };
+    let enough = |n: &u32| reached(*n) > 0.0 && finds(*n, effect_in_sd, reached(*n)) >= power;
+    (pairs_to_detect(effect_in_sd, alpha, power)?..=MOST_PAIRS).find(enough)
+}
+
+/// Chance that a two-sided paired t-test of n pairs finds the effect.
+fn finds(pairs: u32, effect_in_sd: f64, alpha: f64) -> f64 {
+    let t = t_quantile(pairs, alpha / 2.0);
+    let shift = effect_in_sd * f64::from(pairs).sqrt();
+    over_estimated_sd(pairs, |s| phi(shift - t * s) + phi(-shift - t * s))
 }
 
 /// Pairs with which two one-sided tests at `alpha` show a true effect of nothing to lie within `margin_in_sd`.
@@ -86,6 +100,17 @@ mod tests {
             assert_eq!(pairs_to_detect(effect, 0.05, 0.8), Some(at_80), "{effect}");
             assert_eq!(pairs_to_detect(effect, 0.05, 0.9), Some(at_90), "{effect}");
         }
+    }
+
+    #[test]
+    fn signs_take_more_where_pairs_are_few() {
+        let needed = |effect| pairs_for_signs_to_detect(effect, 0.05, POWER);
+        assert_eq!([0.5, 0.75, 1.0, 1.5, 2.0].map(needed), [34, 16, 11, 7, 6].map(Some));
+        assert_eq!(
+            pairs_for_signs_to_detect(100.0, 0.05 / 8.0, POWER),
+            Some(9),
+            "the fewest that can say it at all"
+        );
     }
 
     #[test]

@@ -195,7 +195,7 @@ pub(super) fn is_better(change: f64, metric: Metric) -> bool {
 fn pairs_needed(effect: &Effect, margin: f64, evidence: &Evidence<'_>) -> Option<u32> {
     let (seen, margin) = (effect.change.ln_1p().abs(), margin.ln_1p());
     let level = evidence.claim_level() / f64::from(evidence.gates.max(1));
-    let detect = power::pairs_to_detect(seen.max(margin) / effect.sd_ln, level, power::POWER)?;
+    let detect = power::pairs_for_signs_to_detect(seen.max(margin) / effect.sd_ln, level, power::POWER)?;
     let equivalence = if seen < margin {
         power::pairs_to_show_equivalence(margin / effect.sd_ln, evidence.levels.equivalence, power::POWER)?
     } else {
