@@ -90,8 +90,10 @@ fn each_run_is_kept_with_what_was_on() {
         let spec = &run.record.spec;
         let on = |factor: &str| variant.factors_on.iter().any(|name| name == factor);
         assert_eq!(
-            (spec.tx_depth, spec.cq_poll_batch == 4),
-            (if on("shallow") { 8 } else { 64 }, on("batch"))
+            (spec.relaxed_ordering, spec.cq_poll_batch == 4),
+            (on("ordered"), on("batch")),
+            "{}",
+            run.variant
         );
         assert_eq!(variant.name == "none", variant.factors_on.is_empty());
     }
