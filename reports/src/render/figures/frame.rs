@@ -19,6 +19,8 @@ pub(super) const WIDTH: u32 = 1600;
 const TEXT: f64 = 31.0;
 /// Height of the lines above the plot: the label of simulation, the legend.
 const HEAD: i32 = 96;
+/// Height of each further row of the legend.
+const LEGEND_ROW: i32 = 40;
 
 /// A chart over two axes.
 pub(super) type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
@@ -90,7 +92,7 @@ impl Frame<'_> {
     ) -> Drawn {
         self.draw_head(area)?;
         let mut chart = ChartBuilder::on(area)
-            .margin_top(HEAD)
+            .margin_top(HEAD + LEGEND_ROW * self.legend_places().last().map_or(0, |(row, _)| *row))
             .margin_right(self.right)
             .margin_bottom(8)
             .set_label_area_size(LabelAreaPosition::Left, self.left)
@@ -117,19 +119,35 @@ impl Frame<'_> {
             let text = text(Paint::Simulated, HPos::Left);
             area.draw(&Text::new(shortened(simulated), (16, 20), text))?;
         }
-        let mut x = self.left as i32;
-        for (shape, paint, name) in &self.legend {
-            let at = (x + 12, 64);
+        for ((shape, paint, name), (row, x)) in self.legend.iter().zip(self.legend_places()) {
+            let y = 64 + row * LEGEND_ROW;
+            let at = (x + 12, y);
             match shape {
                 Mark::Disc => area.draw(&Circle::new(at, 11, paint.rgb().filled()))?,
                 Mark::Ring => area.draw(&Circle::new(at, 10, line(*paint, 1.0, 3)))?,
                 Mark::Diamond => area.draw(&Polygon::new(diamond(at, 13), paint.rgb().filled()))?,
-                Mark::Square => area.draw(&Rectangle::new([(x, 52), (x + 24, 76)], paint.rgb().filled()))?,
+                Mark::Square => {
+                    area.draw(&Rectangle::new([(x, y - 12), (x + 24, y + 12)], paint.rgb().filled()))?
+                }
             }
-            area.draw(&Text::new(name.clone(), (x + 36, 64), text(Paint::Ink, HPos::Left)))?;
-            x += 90 + (name.chars().count() as f64 * TEXT * 0.46) as i32;
+            area.draw(&Text::new(name.clone(), (x + 36, y), text(Paint::Ink, HPos::Left)))?;
         }
         Ok(())
+    }
+
+    /// Row and left edge of each entry of the legend: many variants, or long names, take more than one row.
+    fn legend_places(&self) -> Vec<(i32, i32)> {
+        let (mut row, mut x) = (0, self.left as i32);
+        let mut places = Vec::new();
+        for (_, _, name) in &self.legend {
+            let wide = 90 + (name.chars().count() as f64 * TEXT * 0.46) as i32;
+            if x + wide > WIDTH as i32 && x > self.left as i32 {
+                (row, x) = (row + 1, self.left as i32);
+            }
+            places.push((row, x));
+            x += wide;
+        }
+        places
     }
 }
 
