@@ -11,7 +11,6 @@ use super::{
     methods::MethodRow,
     ranking::{FactorsView, RankRow, TogetherView},
     view::{EffectRow, RunNumbers, View, WorkloadView},
-    words,
 };
 use crate::{compare::Comparison, index::Index};
 
@@ -73,7 +72,7 @@ fn brought(text: &mut String, view: &View, factors: &FactorsView) {
     let header = ["without", "with", "change", view.interval_name.as_str(), "p", "share", "verdict"];
     let columns = |first| std::iter::once(first).chain(header).collect::<Vec<&str>>();
     for ranking in &factors.rankings {
-        let _ = write!(text, "### {}\n\n", escaped(&words::capitalised(&ranking.subject)));
+        let _ = write!(text, "### {}\n\n", escaped(&ranking.title));
         table(text, &columns("factor"), ranking.factors.iter().map(rank_cells));
         if !ranking.interactions.is_empty() {
             text.push_str("\nTogether, beyond what each brings alone (exploratory): predicted, and measured with both.\n\n");

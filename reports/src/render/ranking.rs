@@ -26,7 +26,7 @@ pub(super) struct FactorsView {
 /// The factors of one question.
 pub(super) struct RankingView {
     /// The question: `bandwidth of write at 64 KiB`.
-    pub(super) subject: String,
+    pub(super) title: String,
     pub(super) factors: Vec<RankRow>,
     pub(super) interactions: Vec<RankRow>,
     /// What no factor and no interaction accounts for, in a sentence; empty where nothing differs.
@@ -96,7 +96,12 @@ fn ranking_view(comparison: &Comparison, ranking: &Ranking) -> RankingView {
         comparison.ranked_cell(ranking, ranked).is_some_and(|cell| acts_together(cell, comparison.alpha))
     });
     RankingView {
-        subject: words::subject_of(ranking.metric, ranking.test, &ranking.workload, ranking.msg_bytes),
+        title: words::capitalised(&words::subject_of(
+            ranking.metric,
+            ranking.test,
+            &ranking.workload,
+            ranking.msg_bytes,
+        )),
         factors: rows(Asks::Factor),
         interactions: rows(Asks::Interaction),
         rest: rest.unwrap_or_default(),
@@ -214,7 +219,7 @@ mod tests {
         let comparison = compare(&campaign, &CompareOptions::default());
         let view = FactorsView::of(&campaign, &comparison).unwrap();
         let [ranking] = &view.rankings[..] else { panic!("one gate") };
-        assert_eq!(ranking.subject, "bandwidth of write at 64 KiB");
+        assert_eq!(ranking.title, "Bandwidth of write at 64 KiB");
         let names: Vec<&str> = ranking.factors.iter().map(|row| row.name.as_str()).collect();
         assert_eq!(names[0], "deep");
         assert_eq!(ranking.factors[0].verdict.word, "Improved");
