@@ -4,8 +4,8 @@
 The tests in reports/src/compare/stats/vectors.rs hold the statistics of the comparison to it. Run it again after a change of
 the numbers below, with the packages named in the file:
 
-    python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy scipy statsmodels
-    /tmp/venv/bin/python scripts/stat-vectors.py
+    python3 -m venv target/stat-venv && target/stat-venv/bin/pip install numpy scipy statsmodels
+    target/stat-venv/bin/python scripts/stat-vectors.py
 """
 
 import json
