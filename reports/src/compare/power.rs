@@ -24,8 +24,10 @@ pub(super) fn pairs_to_detect(effect_in_sd: f64, alpha: f64, power: f64) -> Opti
 /// The same where the signs decide, whose p comes in steps of 2 / 2^n: the t-test at the largest level they can reach. Checked against
 /// simulated campaigns by the calibration.
 pub(super) fn pairs_for_signs_to_detect(effect_in_sd: f64, alpha: f64, power: f64) -> Option<u32> {
+    /// Of more pairs the steps are finer than a level is written.
+    const STEPS_MATTER: i32 = 52;
     let reached = |n: u32| {
-        let combinations = 2f64.powi(n as i32 - 1);
+        let combinations = 2f64.powi((n as i32 - 1).min(STEPS_MATTER));
         (alpha * combinations).floor() / combinations
     };
     let enough = |n: &u32| reached(*n) > 0.0 && finds(*n, effect_in_sd, reached(*n)) >= power;
@@ -106,6 +108,8 @@ mod tests {
     fn signs_take_more_where_pairs_are_few() {
         let needed = |effect| pairs_for_signs_to_detect(effect, 0.05, POWER);
         assert_eq!([0.5, 0.75, 1.0, 1.5, 2.0].map(needed), [34, 16, 11, 7, 6].map(Some));
+        assert_eq!(needed(0.05), pairs_to_detect(0.05, 0.05, POWER), "thousands of pairs have no steps");
+        assert!(needed(0.05).is_some_and(|pairs| pairs > 2_000));
         assert_eq!(
             pairs_for_signs_to_detect(100.0, 0.05 / 8.0, POWER),
             Some(9),
