@@ -9,7 +9,7 @@ use e2e::{
 
 const LIMIT: Duration = Duration::from_secs(120);
 /// What may steer colours, and must not leak from whoever runs the tests.
-const STEERING: [&str; 5] = ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS"];
+const STEERING: [&str; 6] = ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS", "CI"];
 
 #[track_caller]
 fn measured() -> Scenario {
