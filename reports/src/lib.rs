@@ -7,6 +7,7 @@
 
 pub mod compare;
 pub mod export;
+pub mod history;
 mod index;
 pub mod render;
 #[cfg(feature = "testing")]

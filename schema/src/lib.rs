@@ -9,6 +9,7 @@ pub mod campaign;
 pub mod evidence;
 pub mod finding;
 pub mod histogram;
+pub mod history;
 pub mod host;
 pub mod metric;
 pub mod outcome;
@@ -25,6 +26,10 @@ pub use campaign::{
 pub use evidence::{CounterDelta, FrequencyEvidence, HostEvidence, Judgement, Level, Unit, VectorEvidence};
 pub use finding::{Audit, Diagnosis, Finding, Matters, Reading, Severity, Step};
 pub use histogram::{EncodedHistogram, LatencyKind, LatencySummary};
+pub use history::{
+    Acknowledgement, Baseline, Certainty, Configuration, ConfigurationChange, Endpoint, FoundBy, History,
+    Limit, Night, NightCampaign, NightPart, NightValue, Note, Origin, Reported, Series, SeriesKey, Trend,
+};
 pub use host::HostFacts;
 pub use metric::{Direction, Gate, Metric};
 pub use outcome::{Outcome, Side, Stage};

@@ -6,8 +6,12 @@ use rusqlite::Connection;
 pub(super) const APPLICATION_ID: i64 = 0x5244_4d48;
 
 /// Step n leads from version n to version n + 1.
-const STEPS: &[&str] =
-    &[include_str!("version-1.sql"), include_str!("version-2.sql"), include_str!("version-3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("version-1.sql"),
+    include_str!("version-2.sql"),
+    include_str!("version-3.sql"),
+    include_str!("version-4.sql"),
+];
 
 /// The version this build writes.
 pub(super) const NEWEST: i64 = STEPS.len() as i64;
