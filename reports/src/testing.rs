@@ -6,9 +6,11 @@
 pub mod calibration;
 pub mod factorial;
 mod large;
+mod night_report;
 mod watched;
 
 pub use large::large;
+pub use night_report::{night_history, night_report, quiet_night_report};
 
 use std::{collections::BTreeMap, f64::consts::LN_2, sync::LazyLock};
 
