@@ -41,7 +41,12 @@ impl From<Exit> for ExitCode {
 pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
     let asked_wrongly = matches!(
         error.downcast_ref::<StoreError>(),
-        Some(StoreError::NoCampaign { .. } | StoreError::Missing { .. })
+        Some(
+            StoreError::NoCampaign { .. }
+                | StoreError::NoNight { .. }
+                | StoreError::NoSeries { .. }
+                | StoreError::Missing { .. }
+        )
     );
     let no_such_device = matches!(error.downcast_ref::<DoctorError>(), Some(DoctorError::NoDevice { .. }));
     let no_place = matches!(

@@ -104,7 +104,7 @@ impl Place {
         self.0.clone().map_or_else(store::default_path, Ok)
     }
 
-    /// Opens a store that is there.
+    /// Opens a store that is there, to read.
     fn open(&self) -> Result<Store, StoreError> {
         Store::open(&self.file()?)
     }

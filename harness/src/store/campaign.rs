@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use schema::{
     Campaign, CampaignRun, CampaignState, Design, Nanos, Purpose, RunRecord, SCHEMA_VERSION, StopRule,
     Stopped,
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 
 use super::{
-    Store, StoreError,
-    record::{self, RowError},
+    Of, Store, StoreError,
+    columns::{RowError, from_json, from_word, json, new_uid, word},
+    record,
 };
 use crate::plan::{Plan, PlannedRun};
 
@@ -62,8 +63,13 @@ impl Store {
     /// Begins a campaign: what it is and every run it shall make, in one transaction.
     pub fn begin(&mut self, new: &NewCampaign<'_>) -> Result<i64, StoreError> {
         let file = self.file.clone();
-        begin(&mut self.connection, new)
-            .map_err(|error| sqlite_or_shape("writing the campaign to", &file, 0, error))
+        let mut write = || -> Result<i64, RowError> {
+            let transaction = self.connection.transaction()?;
+            let id = insert(&transaction, new)?;
+            transaction.commit()?;
+            Ok(id)
+        };
+        write().map_err(|error| StoreError::rows("writing the campaign to", &file, Of::Campaign(0), error))
     }
 
     /// Adds a run as it ended, in one transaction; `took` is the time since the run before ended, or since there was none.
@@ -80,7 +86,7 @@ impl Store {
             record::insert(&transaction, campaign, sequence, record, took)?;
             Ok(transaction.commit()?)
         };
-        write().map_err(|error| sqlite_or_shape("writing a run to", &file, campaign, error))
+        write().map_err(|error| StoreError::rows("writing a run to", &file, Of::Campaign(campaign), error))
     }
 
     /// Keeps that a campaign makes no more runs, and why.
@@ -91,8 +97,9 @@ impl Store {
                 .execute("UPDATE campaign SET stopped = ?2 WHERE id = ?1", params![campaign, word(&why)?])?;
             if changed == 1 { Ok(()) } else { Err(RowError::Shape("campaign".into())) }
         };
-        write()
-            .map_err(|error| sqlite_or_shape("writing the end of a campaign to", &self.file, campaign, error))
+        write().map_err(|error| {
+            StoreError::rows("writing the end of a campaign to", &self.file, Of::Campaign(campaign), error)
+        })
     }
 
     /// What every kept try of a campaign took, by block; without those kept by releases that did not note it.
@@ -157,7 +164,9 @@ impl Store {
             }
             Ok(runs)
         };
-        read().map_err(|error| sqlite_or_shape("reading the plan from", &self.file, campaign, error))
+        read().map_err(|error| {
+            StoreError::rows("reading the plan from", &self.file, Of::Campaign(campaign), error)
+        })
     }
 
     /// The number of the campaign asked for, or of the newest.
@@ -172,46 +181,20 @@ impl Store {
     /// A campaign with every run, as it was measured.
     pub fn load(&self, id: i64) -> Result<Campaign, StoreError> {
         load(&self.connection, id)
-            .map_err(|error| sqlite_or_shape("reading a campaign from", &self.file, id, error))?
+            .map_err(|error| {
+                StoreError::rows("reading a campaign from", &self.file, Of::Campaign(id), error)
+            })?
             .ok_or_else(|| StoreError::NoCampaign { file: self.file.clone(), campaign: Some(id) })
     }
 }
 
-fn sqlite_or_shape(
-    doing: &'static str,
-    file: &std::path::Path,
-    campaign: i64,
-    error: RowError,
-) -> StoreError {
-    match error {
-        RowError::Sqlite(source) => StoreError::sqlite(doing, file, source),
-        other => {
-            StoreError::Damaged { file: file.to_owned(), campaign, what: doing, cause: other.to_string() }
-        }
-    }
-}
-
-/// The word a unit variant is in JSON, without the quotes.
-fn word(value: &impl Serialize) -> Result<String, RowError> {
-    serde_json::to_value(value)?.as_str().map(str::to_owned).ok_or_else(|| RowError::Shape("word".into()))
-}
-
-/// A value as the JSON text of a column.
-fn json(value: &impl Serialize) -> Result<String, RowError> {
-    Ok(serde_json::to_string(value)?)
-}
-
-fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, RowError> {
-    Ok(serde_json::from_str(text)?)
-}
-
-fn begin(connection: &mut Connection, new: &NewCampaign<'_>) -> Result<i64, RowError> {
+/// Writes what a campaign is and every run it shall make.
+pub(super) fn insert(transaction: &Transaction<'_>, new: &NewCampaign<'_>) -> Result<i64, RowError> {
     let (plan, design) = (new.plan, &new.plan.design);
-    let transaction = connection.transaction()?;
     transaction.execute(
         "INSERT INTO campaign (schema_version, scenario, question, scenario_toml, started_at_unix_ms, blocks, seed,
-             cooldown_ns, variants, workloads, gates, grouping, stop, factors)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+             cooldown_ns, variants, workloads, gates, grouping, stop, factors, uid)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
         params![
             SCHEMA_VERSION,
             plan.scenario,
@@ -227,6 +210,7 @@ fn begin(connection: &mut Connection, new: &NewCampaign<'_>) -> Result<i64, RowE
             word(&design.grouping)?,
             json(&design.stop)?,
             json(&plan.factors)?,
+            new_uid()?,
         ],
     )?;
     let id = transaction.last_insert_rowid();
@@ -236,7 +220,6 @@ fn begin(connection: &mut Connection, new: &NewCampaign<'_>) -> Result<i64, RowE
             params![id, run.sequence, run.block, run.workload, run.variant, word(&run.purpose)?],
         )?;
     }
-    transaction.commit()?;
     Ok(id)
 }
 
@@ -280,7 +263,7 @@ fn planned_run(row: &Row<'_>) -> Result<PlannedRun, RowError> {
         block: row.get(1)?,
         workload: row.get(2)?,
         variant: row.get(3)?,
-        purpose: serde_json::from_value::<Purpose>(row.get::<_, String>(4)?.into())?,
+        purpose: from_word::<Purpose>(row.get(4)?)?,
     })
 }
 
@@ -301,21 +284,21 @@ fn load(connection: &Connection, id: i64) -> Result<Option<Campaign>, RowError> 
         id,
         state: head.state(),
         stopped: head.stopped,
-        factors: read_json(&text(10)?)?,
+        factors: from_json(&text(10)?)?,
         scenario: head.scenario,
         question: head.question,
         scenario_toml: text(1)?,
         started_at_unix_ms: head.started_at_unix_ms,
-        variants: read_json(&text(5)?)?,
-        workloads: read_json(&text(6)?)?,
+        variants: from_json(&text(5)?)?,
+        workloads: from_json(&text(6)?)?,
         design: Design {
             blocks: row.get(2)?,
             seed,
             cooldown_ns: Nanos(row.get::<_, i64>(4)? as u64),
-            grouping: serde_json::from_value(text(8)?.into())?,
-            stop: read_json(&text(9)?)?,
+            grouping: from_word(text(8)?)?,
+            stop: from_json(&text(9)?)?,
         },
-        gates: read_json(&text(7)?)?,
+        gates: from_json(&text(7)?)?,
         runs: load_runs(connection, id)?,
     }))
 }

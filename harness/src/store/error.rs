@@ -1,8 +1,36 @@
 //! Why the store could not do what was asked: always the file, the call, the cause and the way out, in one text.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use rusqlite::ErrorCode;
+
+use super::columns::RowError;
+
+/// What a part of the store belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Of {
+    /// A campaign, by its number; 0 while it has none.
+    Campaign(i64),
+    /// A night, by its number; 0 while it has none.
+    Night(i64),
+    /// All nights of a suite, by its name.
+    Suite(String),
+}
+
+impl fmt::Display for Of {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Of::Campaign(0) => f.write_str("the new campaign"),
+            Of::Campaign(id) => write!(f, "campaign {id}"),
+            Of::Night(0) => f.write_str("the new night"),
+            Of::Night(id) => write!(f, "night {id}"),
+            Of::Suite(name) => write!(f, "the nights of {name}"),
+        }
+    }
+}
 
 /// What went wrong with the store.
 #[derive(Debug, thiserror::Error)]
@@ -56,15 +84,15 @@ pub enum StoreError {
         /// SQLite's words.
         cause: rusqlite::Error,
     },
-    /// What is stored does not read back.
-    #[error("campaign {campaign} in {}: {what} does not read back: {cause}; the other campaigns are not affected", file.display())]
+    /// What is stored is not what it should be, or what shall be stored can't be.
+    #[error("{doing} the store {}: {of}: {cause}; nothing else in it is affected", file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
-        /// The campaign.
-        campaign: i64,
-        /// Which part.
-        what: &'static str,
+        /// What of it.
+        of: Of,
+        /// The call.
+        doing: &'static str,
         /// Why.
         cause: String,
     },
@@ -75,6 +103,46 @@ pub enum StoreError {
         file: PathBuf,
         /// The number asked for.
         campaign: Option<i64>,
+    },
+    /// No night of this number, or none of this suite.
+    #[error(
+        "there is no night {night}{} in {}; `rdma-harness history` lists what there is",
+        suite.as_ref().map_or(String::new(), |suite| format!(" of suite {suite}")),
+        file.display()
+    )]
+    NoNight {
+        /// The file.
+        file: PathBuf,
+        /// The suite, where one was asked for.
+        suite: Option<String>,
+        /// The number asked for.
+        night: i64,
+    },
+    /// No series of this number.
+    #[error("there is no series {series} in {}; `rdma-harness history` lists what there is", file.display())]
+    NoSeries {
+        /// The file.
+        file: PathBuf,
+        /// The number asked for.
+        series: i64,
+    },
+    /// Logs that are in the store already.
+    #[error("{source_file} is in {} already (SHA-256 {sha256}); nothing was added", file.display())]
+    KnownLog {
+        /// The file.
+        file: PathBuf,
+        /// Name of the log.
+        source_file: String,
+        /// Its digest, hex.
+        sha256: String,
+    },
+    /// The command writes, and the file may only be read.
+    #[error("{} can only be read ({why}); make it and its folder writable, or give another --store FILE", file.display())]
+    ReadOnly {
+        /// The file.
+        file: PathBuf,
+        /// What is not writable.
+        why: String,
     },
     /// Another process measures into this store.
     #[error(
@@ -115,5 +183,12 @@ impl StoreError {
             };
         }
         StoreError::Sqlite { doing, file: file.to_owned(), cause: source }
+    }
+
+    pub(super) fn rows(doing: &'static str, file: &Path, of: Of, error: RowError) -> Self {
+        match error {
+            RowError::Sqlite(source) => StoreError::sqlite(doing, file, source),
+            other => StoreError::Damaged { file: file.to_owned(), of, doing, cause: other.to_string() },
+        }
     }
 }

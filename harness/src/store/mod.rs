@@ -1,20 +1,28 @@
-//! The store: every campaign and every run, in one SQLite file, each run committed as it ends.
+//! The store: every campaign, every run and every night, in one SQLite file, each run committed as it ends.
 //!
 //! Killed at any moment it loses at most the run in flight. No fact lies in it twice: what is normalised into columns and
 //! tables is taken out of the JSON that keeps the rest of a record (docs/adr/0004-store.md).
 
 mod campaign;
+mod columns;
 mod error;
+mod foreign;
+mod history;
 mod migrations;
+mod night;
 mod open;
 mod record;
+mod remarks;
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
 pub use campaign::{CampaignHead, NewCampaign};
-pub use error::StoreError;
+pub use error::{Of, StoreError};
+pub use foreign::{ForeignAdded, ForeignNight, ForeignRun};
+pub use history::SuiteHead;
+pub use night::{NewNight, NewValue};
 pub use open::default_path;
 
 /// An open store.

@@ -38,12 +38,17 @@ impl Store {
         Store::open_with(file, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens a store that is there.
-    pub fn open(file: &Path) -> Result<Store, StoreError> {
+    /// Opens a store that is there, to write.
+    pub fn open_to_write(file: &Path) -> Result<Store, StoreError> {
         if !file.exists() {
             return Err(StoreError::Missing { file: file.to_owned() });
         }
         Store::open_with(file, OpenFlags::SQLITE_OPEN_READ_WRITE)
+    }
+
+    /// Opens a store that is there, to read.
+    pub fn open(file: &Path) -> Result<Store, StoreError> {
+        Store::open_to_write(file)
     }
 
     fn open_with(file: &Path, flags: OpenFlags) -> Result<Store, StoreError> {

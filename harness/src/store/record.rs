@@ -8,9 +8,9 @@ use std::time::Duration;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use rusqlite::{OptionalExtension, Transaction, params, types::Value as Sql};
 use schema::RunRecord;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
-use sha2::{Digest, Sha256};
+
+use super::columns::{self, RowError};
 
 type Object = Map<String, Json>;
 
@@ -23,19 +23,6 @@ const SERIES: [(&str, &str); 2] =
 const THROUGHPUT: [&str; 2] = ["bandwidth_bits_per_sec", "messages_per_sec"];
 /// What a stored histogram and its JSON call the same bytes.
 const HDR: &str = "hdr_v2_deflate_base64";
-
-/// Why rows are not a record, or a record can't become rows.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum RowError {
-    #[error(transparent)]
-    Sqlite(#[from] rusqlite::Error),
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    #[error("histogram: {0}")]
-    Base64(#[from] base64::DecodeError),
-    #[error("`{0}` is missing or of another type")]
-    Shape(String),
-}
 
 fn shape(key: &str) -> RowError {
     RowError::Shape(key.to_owned())
@@ -112,7 +99,7 @@ fn insert_side(
 ) -> Result<(), RowError> {
     take(&mut value, "side")?; // the row says which
     let facts = take(&mut value, "host")?.to_string();
-    let fingerprint: String = Sha256::digest(&facts).iter().map(|byte| format!("{byte:02x}")).collect();
+    let fingerprint = columns::sha256(&facts);
     transaction.execute("INSERT OR IGNORE INTO host VALUES (?1, ?2)", params![fingerprint, facts])?;
     transaction.execute("INSERT INTO run_host VALUES (?1, ?2, ?3)", params![run, side, fingerprint])?;
     for (kind, value) in value {
@@ -217,11 +204,7 @@ pub(super) fn load(connection: &rusqlite::Connection, run: i64) -> Result<RunRec
         object.insert(side.to_owned(), load_side(connection, run, side)?);
     }
     object.insert("points".to_owned(), load_points(connection, run)?);
-    from_json(Json::Object(object))
-}
-
-fn from_json<T: DeserializeOwned>(value: Json) -> Result<T, RowError> {
-    Ok(serde_json::from_value(value)?)
+    Ok(serde_json::from_value(Json::Object(object))?)
 }
 
 fn load_run(connection: &rusqlite::Connection, run: i64) -> Result<Object, RowError> {

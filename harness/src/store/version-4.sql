@@ -6,7 +6,7 @@
 -- The same in every copy of a store, so that merging files twice adds nothing. Earlier campaigns get one that two copies of
 -- one store agree on.
 ALTER TABLE campaign ADD COLUMN uid TEXT;
-UPDATE campaign SET uid = 'before-4-' || started_at_unix_ms || '-' || seed || '-' || scenario;
+UPDATE campaign SET uid = 'before-4-' || id || '-' || started_at_unix_ms || '-' || seed || '-' || scenario;
 CREATE UNIQUE INDEX campaign_by_uid ON campaign (uid);
 
 CREATE TABLE night (
