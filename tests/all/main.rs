@@ -13,6 +13,7 @@ mod ground_truth;
 mod harness_run;
 mod hlog;
 mod hot_loop;
+mod import;
 mod kill_resume;
 mod open_loop;
 mod operations;

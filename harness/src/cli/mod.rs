@@ -6,6 +6,7 @@ mod completions;
 mod doctor;
 mod explain;
 mod export;
+mod import;
 mod output;
 mod plan;
 mod progress;
@@ -66,6 +67,8 @@ enum Command {
     Report(report::Report),
     /// Write the measurements of a campaign for other tools
     Export(export::Export),
+    /// Read logs of other tools into history
+    Import(import::Import),
     /// Look after one side of a campaign on this host, driven over stdin and stdout (`run` starts it)
     Agent(agent::Agent),
     /// Record this host as a tree of files that `doctor --sysroot` reads, redacted
@@ -89,6 +92,7 @@ impl Cli {
             Command::Compare(compare) => compare.execute(&place),
             Command::Report(report) => report.execute(&place),
             Command::Export(export) => export.execute(&place),
+            Command::Import(import) => import.execute(&place),
             Command::Agent(agent) => agent.execute(),
             Command::Snapshot(snapshot) => snapshot.execute(),
             Command::Completions(completions) => completions.execute(),
