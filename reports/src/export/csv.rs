@@ -63,7 +63,8 @@ fn run_columns(campaign: &Campaign, run: &CampaignRun) -> String {
     .join(",")
 }
 
-fn quoted(text: &str) -> String {
+/// A field, in quotes where it holds what ends one.
+pub(super) fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

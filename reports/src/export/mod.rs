@@ -2,6 +2,7 @@
 
 mod csv;
 mod hlog;
+pub mod night;
 
 pub use csv::csv;
 pub use hlog::{HlogError, hlog};

@@ -10,7 +10,7 @@ mod html;
 mod json;
 mod markdown;
 mod methods;
-mod number;
+pub(crate) mod number;
 mod numbers;
 mod ranking;
 mod sentence;

@@ -108,7 +108,7 @@ pub(super) fn change(share: f64) -> String {
 }
 
 /// A share without a sign: `12.3%`.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent < 99.95 {
         return format!("{percent:.1}%");
@@ -161,6 +161,11 @@ pub(super) fn utc(unix_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{:02}", seconds % 60)
 }
 
+/// The same in the form of ISO 8601 that programs read: `2026-11-30T02:00:00Z`.
+pub(crate) fn utc_iso(unix_ms: u64) -> String {
+    utc(unix_ms).replace(' ', "T") + "Z"
+}
+
 /// Year, month and day of the days since 1970: counted in years that begin in March, so that leap days come last.
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
@@ -174,7 +179,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
 }
 
 /// `1 pair`, `2 pairs`.
-pub(super) fn counted(count: u32, noun: &str) -> String {
+pub(crate) fn counted(count: u32, noun: &str) -> String {
     counted_as(count, noun, &format!("{noun}s"))
 }
 
