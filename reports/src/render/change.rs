@@ -28,10 +28,20 @@ pub(super) struct Written {
 impl Written {
     /// An effect that is judged against a margin.
     pub(super) fn of(effect: &Effect, margin: f64) -> Self {
-        let noise = (effect.high - effect.low) / 2.0;
-        let text = |share| beside_margin(share, noise, margin);
-        Written { change: text(effect.change), low: text(effect.low), high: text(effect.high) }
+        Written::between(effect.change, [effect.low, effect.high], margin)
     }
+
+    /// A change with the ends of its interval.
+    pub(super) fn between(change: f64, [low, high]: [f64; 2], margin: f64) -> Self {
+        let noise = (high - low) / 2.0;
+        let text = |share| beside_margin(share, noise, margin);
+        Written { change: text(change), low: text(low), high: text(high) }
+    }
+}
+
+/// A change that has no interval, to the finest step there is.
+pub(super) fn alone(share: f64, margin: f64) -> String {
+    beside_margin(share, 0.0, margin)
 }
 
 /// A change without its sign, where a verb tells the direction.

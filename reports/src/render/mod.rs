@@ -6,6 +6,7 @@ mod evidence;
 mod factorial;
 mod facts;
 mod figures;
+pub mod history;
 mod html;
 mod json;
 mod markdown;

@@ -156,9 +156,14 @@ pub(super) fn grouped(number: u64) -> String {
 /// Date and time of day, to the second.
 pub(super) fn utc(unix_ms: u64) -> String {
     let seconds = unix_ms / 1000;
-    let (year, month, day) = civil((seconds / 86_400) as i64);
     let (hour, minute) = (seconds / 3_600 % 24, seconds / 60 % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{:02}", seconds % 60)
+    format!("{} {hour:02}:{minute:02}:{:02}", date(unix_ms), seconds % 60)
+}
+
+/// The date alone.
+pub(super) fn date(unix_ms: u64) -> String {
+    let (year, month, day) = civil((unix_ms / 86_400_000) as i64);
+    format!("{year:04}-{month:02}-{day:02}")
 }
 
 /// The same in the form of ISO 8601 that programs read: `2026-11-30T02:00:00Z`.

@@ -4,49 +4,49 @@ use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
 /// Spaces between columns.
-pub(super) const GAP: usize = 2;
+pub(in crate::render) const GAP: usize = 2;
 
 /// A text and how it looks.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Styled {
-    pub(super) text: String,
-    pub(super) style: Style,
+pub(in crate::render) struct Styled {
+    pub(in crate::render) text: String,
+    pub(in crate::render) style: Style,
 }
 
 impl Styled {
-    pub(super) fn new(text: impl Into<String>, style: Style) -> Self {
+    pub(in crate::render) fn new(text: impl Into<String>, style: Style) -> Self {
         Styled { text: text.into(), style }
     }
 
     /// A text in the terminal's own style.
-    pub(super) fn plain(text: impl Into<String>) -> Self {
+    pub(in crate::render) fn plain(text: impl Into<String>) -> Self {
         Styled::new(text, Style::new())
     }
 
     /// The text with its escapes.
-    pub(super) fn painted(&self) -> String {
+    pub(in crate::render) fn painted(&self) -> String {
         format!("{}{}{:#}", self.style, self.text, self.style)
     }
 }
 
 /// A column: its name, then a cell a row.
 #[derive(Debug, Clone)]
-pub(super) struct Column {
-    pub(super) name: String,
-    pub(super) right: bool,
-    pub(super) cells: Vec<Styled>,
+pub(in crate::render) struct Column {
+    pub(in crate::render) name: String,
+    pub(in crate::render) right: bool,
+    pub(in crate::render) cells: Vec<Styled>,
 }
 
 impl Column {
-    pub(super) fn left(name: impl Into<String>, cells: Vec<Styled>) -> Self {
+    pub(in crate::render) fn left(name: impl Into<String>, cells: Vec<Styled>) -> Self {
         Column { name: name.into(), right: false, cells }
     }
 
-    pub(super) fn right(name: impl Into<String>, cells: Vec<Styled>) -> Self {
+    pub(in crate::render) fn right(name: impl Into<String>, cells: Vec<Styled>) -> Self {
         Column { name: name.into(), right: true, cells }
     }
 
-    pub(super) fn width(&self) -> usize {
+    pub(in crate::render) fn width(&self) -> usize {
         self.cells.iter().map(|cell| cell.text.width()).chain([self.name.width()]).max().unwrap_or(0)
     }
 
@@ -57,12 +57,12 @@ impl Column {
 }
 
 /// The width of columns side by side.
-pub(super) fn width(columns: &[Column]) -> usize {
+pub(in crate::render) fn width(columns: &[Column]) -> usize {
     columns.iter().map(|column| column.width() + GAP).sum::<usize>().saturating_sub(GAP)
 }
 
 /// The lines of a table, the names first, with further lines above and below each row.
-pub(super) fn lines(
+pub(in crate::render) fn lines(
     columns: &[Column],
     names: Style,
     above: impl Fn(usize) -> Vec<String>,
@@ -82,7 +82,7 @@ pub(super) fn lines(
 }
 
 /// A text broken between words, its first line set in as it is and the further ones by `indent`; a word that does not fit has a line of its own.
-pub(super) fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
+pub(in crate::render) fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     let lead = text.len() - text.trim_start().len();
     let mut lines = vec![" ".repeat(lead)];
     for word in text.split_whitespace() {

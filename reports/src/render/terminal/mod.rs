@@ -2,9 +2,9 @@
 //! it, and the verdict again, where the prompt is. Plain text without pictures for a pipe or a file.
 
 mod columns;
-mod layout;
+pub(super) mod layout;
 mod picture;
-mod style;
+pub(super) mod style;
 
 use anstyle::Style;
 

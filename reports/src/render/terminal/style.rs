@@ -5,7 +5,7 @@ use anstyle::{AnsiColor, Style};
 use crate::render::view::Badge;
 
 /// The style of a verdict.
-pub(super) fn badge(badge: &Badge) -> Style {
+pub(in crate::render) fn badge(badge: &Badge) -> Style {
     let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
     match badge.class {
         "good" => colour(AnsiColor::Green).bold(),
@@ -17,7 +17,7 @@ pub(super) fn badge(badge: &Badge) -> Style {
 }
 
 /// What must not be missed: the label of simulation.
-pub(super) const SIMULATED: Style =
+pub(in crate::render) const SIMULATED: Style =
     Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Magenta))).bold();
 /// Names of columns, keys of pictures.
-pub(super) const QUIET: Style = Style::new().dimmed();
+pub(in crate::render) const QUIET: Style = Style::new().dimmed();
