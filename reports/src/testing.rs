@@ -6,10 +6,12 @@
 pub mod calibration;
 pub mod factorial;
 mod large;
+mod night_campaigns;
 mod night_report;
 mod watched;
 
 pub use large::large;
+pub use night_campaigns::night_campaigns;
 pub use night_report::{night_history, night_report, quiet_night_report};
 
 use std::{collections::BTreeMap, f64::consts::LN_2, sync::LazyLock};

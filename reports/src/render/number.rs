@@ -6,18 +6,38 @@ use schema::{Bytes, Metric};
 
 /// A value of a metric: `12.3 Gb/s`, `1.99 us`.
 pub(super) fn value(metric: Metric, value: f64) -> String {
-    match metric {
-        Metric::Bandwidth => {
-            scaled(value, &[(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")])
-        }
-        Metric::MessageRate => scaled(value, &[(1e6, "M msg/s"), (1e3, "k msg/s"), (1.0, "msg/s")]),
-        _ => nanos(value),
-    }
+    scaled(value, units(metric))
+}
+
+/// What a value is divided by for the unit it is written in, and the unit.
+pub(super) fn unit_of(metric: Metric, value: f64) -> (f64, &'static str) {
+    unit_for(to_three_digits(value), units(metric))
 }
 
 /// A span of time given in ns.
 pub(super) fn nanos(ns: f64) -> String {
-    scaled(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")])
+    scaled(ns, NANOS)
+}
+
+/// How many of the smallest unit a larger one is, and its name, the largest first.
+type Units = &'static [(f64, &'static str)];
+
+const NANOS: Units = &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")];
+
+fn units(metric: Metric) -> Units {
+    match metric {
+        Metric::Bandwidth => {
+            &[(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")]
+        }
+        Metric::MessageRate => &[(1e6, "M msg/s"), (1e3, "k msg/s"), (1.0, "msg/s")],
+        _ => NANOS,
+    }
+}
+
+/// The largest unit in which a whole part is left, else the smallest.
+fn unit_for(value: f64, units: Units) -> (f64, &'static str) {
+    let fits = units.iter().find(|(unit, _)| value.abs() >= *unit).or(units.last());
+    *fits.expect("every list of units has some")
 }
 
 /// A latency of an interval, which was kept to two digits: `2.0 us`.
@@ -63,10 +83,10 @@ fn trimmed(text: &str) -> String {
 }
 
 /// In the largest unit in which three digits leave a whole part.
-fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+fn scaled(value: f64, units: Units) -> String {
     let rounded = to_three_digits(value);
-    let fits = units.iter().find(|(unit, _)| rounded.abs() >= *unit).or(units.last());
-    fits.map_or_else(String::new, |(unit, name)| format!("{} {name}", three_digits(rounded / unit)))
+    let (unit, name) = unit_for(rounded, units);
+    format!("{} {name}", three_digits(rounded / unit))
 }
 
 fn to_three_digits(value: f64) -> f64 {

@@ -1,7 +1,9 @@
 //! Views of a judged night and of the history behind it: lines for a terminal, one series in full, and the page a team opens
 //! in the morning. Computes nothing: what is wrong, since when and how much is in the [`NightReport`].
 
+mod campaigns;
 mod list;
+mod page;
 mod plot;
 mod scale;
 mod screen;
@@ -11,8 +13,10 @@ mod words;
 
 use crate::history::NightReport;
 
+pub use campaigns::{CampaignOfNight, Campaigns, flagged};
 pub use list::terminal;
-pub use series::{Scenarios, series};
+pub use page::dashboard;
+pub use series::series;
 
 /// A line a finding, the worst first, and the verdict last: what a night ends with.
 pub fn lines(report: &NightReport) -> Vec<String> {

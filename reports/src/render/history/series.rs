@@ -1,11 +1,10 @@
 //! One series in full, in a terminal: its nights as a plot, what changed and by how much, under which configurations, what people
 //! said, and the runs of the last nights with how to see them.
 
-use std::collections::BTreeMap;
-
-use schema::{Certainty, Direction, NightPart, Origin};
+use schema::{Certainty, Direction, Origin};
 
 use super::{
+    campaigns::{self, Behind, Campaigns},
     plot::{self, Mark},
     scale::Scale,
     screen::Screen,
@@ -23,9 +22,6 @@ use crate::{
     },
 };
 
-/// The name of the scenario of each campaign.
-pub type Scenarios = BTreeMap<i64, String>;
-
 /// Most columns of a plot.
 const WIDEST: usize = 110;
 /// Columns of a night, where there are few nights.
@@ -34,16 +30,16 @@ const NIGHT: usize = 4;
 const LAST_NIGHTS: usize = 10;
 
 /// One series up to a night, for a terminal like this; nothing where the report has no such series.
-pub fn series(report: &NightReport, id: i64, scenarios: &Scenarios, look: &Look) -> Option<String> {
+pub fn series(report: &NightReport, id: i64, campaigns: &Campaigns, look: &Look) -> Option<String> {
     let series = words::series(report, id)?;
-    let page = Page { screen: Screen { report, look }, series, scenarios };
+    let page = Page { screen: Screen { report, look }, series, campaigns };
     Some(page.text())
 }
 
 struct Page<'p> {
     screen: Screen<'p>,
     series: &'p SeriesReport,
-    scenarios: &'p Scenarios,
+    campaigns: &'p Campaigns,
 }
 
 impl Page<'_> {
@@ -283,8 +279,8 @@ impl Page<'_> {
         columns.push(Column::left("campaigns", text(&|point| self.campaigns(point.night))));
         let none = |_| Vec::new();
         let mut lines = layout::lines(&columns, self.screen.style(style::QUIET), none, none);
-        let latest = points.iter().rev().find_map(|point| self.campaigns_of(point.night).first().copied());
-        if let Some((campaign, _)) = latest {
+        let first = |point: &PointReport| self.campaigns_of(point.night).first().map(|first| first.campaign);
+        if let Some(campaign) = points.iter().rev().find_map(first) {
             lines.push(String::new());
             lines.extend(self.screen.quiet(&format!(
                 "  rdma-harness report {campaign} --out DIR shows the evidence of a campaign, rdma-harness runs {campaign} its runs."
@@ -293,26 +289,15 @@ impl Page<'_> {
         lines
     }
 
-    /// Campaigns of a night that measured this series.
-    fn campaigns_of(&self, id: i64) -> Vec<(i64, NightPart)> {
-        let night = self.screen.report.nights.iter().find(|night| night.id == id);
-        let all = night.map_or(&[][..], |night| night.campaigns.as_slice());
-        let ours = |campaign: i64| {
-            self.scenarios.get(&campaign).is_some_and(|scenario| *scenario == self.series.key.scenario)
-        };
-        all.iter().filter(|one| ours(one.campaign)).map(|one| (one.campaign, one.part)).collect()
+    fn campaigns_of(&self, night: i64) -> Vec<Behind<'_>> {
+        campaigns::behind(self.screen.report, self.campaigns, night, &self.series.key)
     }
 
-    fn campaigns(&self, id: i64) -> String {
-        let night = self.screen.report.nights.iter().find(|night| night.id == id);
-        if night.is_some_and(|night| night.origin == Origin::Imported) {
-            return "imported".to_owned();
+    fn campaigns(&self, night: i64) -> String {
+        match words::night_of(self.screen.report, night) {
+            Some(night) if night.origin == Origin::Imported => "imported".to_owned(),
+            _ => self.campaigns_of(night).iter().map(Behind::name).collect::<Vec<_>>().join(", "),
         }
-        let name = |(campaign, part): &(i64, NightPart)| match part {
-            NightPart::First => campaign.to_string(),
-            NightPart::Confirm => format!("{campaign} (again)"),
-        };
-        self.campaigns_of(id).iter().map(name).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -1,6 +1,6 @@
 //! The words for nights, findings and states of series: the same in the terminal and on the page.
 
-use schema::{Certainty, ConfigurationChange, Fabric, FoundBy, Metric, Trend};
+use schema::{Certainty, ConfigurationChange, Fabric, FoundBy, Metric, Night, Trend};
 
 use crate::{
     history::{Change, Counts, NightFinding, NightReport, NightVerdict, SeriesReport, SeriesState},
@@ -107,9 +107,14 @@ pub(super) fn configuration_changes(all: &[ConfigurationChange]) -> String {
     all.iter().map(configuration_change).collect::<Vec<_>>().join("; ")
 }
 
+/// A night by its number.
+pub(super) fn night_of(report: &NightReport, id: i64) -> Option<&Night> {
+    report.nights.iter().find(|night| night.id == id)
+}
+
 /// `night 117 (2026-11-27)`.
 pub(super) fn night(report: &NightReport, id: i64) -> String {
-    match report.nights.iter().find(|night| night.id == id) {
+    match night_of(report, id) {
         Some(night) => format!("night {id} ({})", number::date(night.started_at_unix_ms)),
         None => format!("night {id}"),
     }
