@@ -1,23 +1,12 @@
 //! The views of every sample, compared with what they were. `UPDATE_GOLDEN=1 cargo test -p reports` writes them anew.
 
-use std::{env, fs, path::PathBuf};
+mod common;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use pretty_assertions::assert_eq;
+use common::golden;
 use reports::{CompareOptions, Comparison, compare, export, render, testing};
 use schema::Campaign;
 use sha2::{Digest as _, Sha256};
-
-fn golden(name: &str, text: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-    }
-    let expected = fs::read_to_string(&path)
-        .unwrap_or_else(|cause| panic!("{}: {cause}; UPDATE_GOLDEN=1 writes it", path.display()));
-    assert_eq!(text, expected, "{name} changed; if that is meant, UPDATE_GOLDEN=1 writes it anew");
-}
 
 fn sample(name: &str) -> (Campaign, Comparison) {
     let campaign = testing::named(name).unwrap();

@@ -1,22 +1,14 @@
 //! The exports of a judged night, compared with what they were. `UPDATE_GOLDEN=1 cargo test -p reports` writes them anew.
 
-use std::{env, fs, path::PathBuf};
+mod common;
 
-use pretty_assertions::assert_eq;
 use reports::{
     export::night,
     testing::{night_history, night_report, quiet_night_report},
 };
 
 fn golden(name: &str, text: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/nights").join(name);
-    if env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-    }
-    let expected = fs::read_to_string(&path)
-        .unwrap_or_else(|cause| panic!("{}: {cause}; UPDATE_GOLDEN=1 writes it", path.display()));
-    assert_eq!(text, expected, "{name} changed; if that is meant, UPDATE_GOLDEN=1 writes it anew");
+    common::golden(&format!("nights/{name}"), text);
 }
 
 #[test]

@@ -26,9 +26,7 @@ const NANOS: Units = &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")];
 
 fn units(metric: Metric) -> Units {
     match metric {
-        Metric::Bandwidth => {
-            &[(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")]
-        }
+        Metric::Bandwidth => &[(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")],
         Metric::MessageRate => &[(1e6, "M msg/s"), (1e3, "k msg/s"), (1.0, "msg/s")],
         _ => NANOS,
     }

@@ -8,9 +8,11 @@ use super::night_report;
 pub fn night_campaigns() -> Campaigns {
     let report = night_report();
     let flagged = flagged(&report);
-    let campaigns = report.nights.iter().flat_map(|night| night.campaigns.iter().map(move |one| (night.id, one)));
+    let campaigns =
+        report.nights.iter().flat_map(|night| night.campaigns.iter().map(move |one| (night.id, one)));
     let of = |(night, one): (i64, &schema::NightCampaign)| {
-        let page = flagged.contains_key(&night).then(|| format!("night-{night}/campaign-{}.html", one.campaign));
+        let page =
+            flagged.contains_key(&night).then(|| format!("night-{night}/campaign-{}.html", one.campaign));
         (one.campaign, CampaignOfNight { scenario: "nightly-rate".into(), page })
     };
     campaigns.map(of).collect()

@@ -59,7 +59,8 @@ impl Screen<'_> {
             return layout::lines(&columns, names, none, none);
         }
         let taken = |columns: &[&Column]| {
-            let others: usize = numbers.iter().chain(columns.iter().copied()).map(|c| c.width() + layout::GAP).sum();
+            let others: usize =
+                numbers.iter().chain(columns.iter().copied()).map(|c| c.width() + layout::GAP).sum();
             self.look.width.saturating_sub(others)
         };
         let nights = |width| Column::left("nights", each(shown, |series| self.nights(series, width)));
@@ -103,7 +104,9 @@ impl Screen<'_> {
     fn key(&self, left_out: usize) -> Vec<String> {
         let mut lines = Vec::new();
         if left_out > 0 {
-            lines.extend(self.broken(&format!("{left_out} steady series are not listed; --all lists them."), 2));
+            lines.extend(
+                self.broken(&format!("{left_out} steady series are not listed; --all lists them."), 2),
+            );
         }
         if self.look.pictures {
             lines.extend(self.quiet(spark::KEY));

@@ -20,9 +20,10 @@ pub use series::series;
 
 /// A line a finding, the worst first, and the verdict last: what a night ends with.
 pub fn lines(report: &NightReport) -> Vec<String> {
-    let findings = report.findings.iter().map(|finding| {
-        format!("{} {}", words::finding(finding).word, words::finding_line(report, finding))
-    });
+    let findings = report
+        .findings
+        .iter()
+        .map(|finding| format!("{} {}", words::finding(finding).word, words::finding_line(report, finding)));
     findings.chain([words::sentence(report)]).collect()
 }
 

@@ -67,7 +67,7 @@ impl Canvas {
 
     fn dot(&mut self, [x, y]: [usize; 2]) {
         let cell = &mut self.cells[y / DOTS[1]][x / DOTS[0]];
-        let was = (*cell as u32).checked_sub(BLANK).unwrap_or(0);
+        let was = (*cell as u32).saturating_sub(BLANK);
         let bit = u32::from(BITS[y % DOTS[1]][x % DOTS[0]]);
         *cell = char::from_u32(BLANK + (was | bit)).expect("256 braille characters follow the blank one");
     }
@@ -103,8 +103,8 @@ mod tests {
         let scale = Scale { low: 90.0, high: 100.0 };
         let marks = [Mark { at: 6, name: '1', line: '┃' }];
         let drawn = rows(&values, scale, &marks, 6);
-        assert_eq!(drawn[0], "⠉⠉⠉┃  ");
-        assert_eq!(drawn[ROWS - 1], "   ⣀⣀⣀");
+        assert_eq!(drawn[0], "⠉⠉⢹┃  ");
+        assert_eq!(drawn[ROWS - 1], "   ⣇⣀⣀");
         assert_eq!(drawn[ROWS], "   1");
     }
 

@@ -10,9 +10,8 @@ pub(super) struct Scale {
 impl Scale {
     /// Over the values, and at least the margin either way of their middle, so that noise that does not matter looks flat.
     pub(super) fn of(values: impl Iterator<Item = f64>, margin: f64) -> Self {
-        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
+        let (low, high) = values
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         if low > high {
             return Scale { low: 0.0, high: 0.0 };
         }

@@ -146,10 +146,11 @@ impl Page<'_> {
     fn marks(&self) -> Vec<Mark> {
         let at = |night: i64| self.series.points.iter().position(|point| point.night == night);
         let epochs = self.series.epochs.iter().enumerate().skip(1);
-        let epochs = epochs.filter_map(|(n, epoch)| Some(Mark { at: at(epoch.from)?, name: letter(n), line: '╎' }));
+        let epochs =
+            epochs.filter_map(|(n, epoch)| Some(Mark { at: at(epoch.from)?, name: letter(n), line: '╎' }));
         let changes = self.series.change_points.iter().enumerate();
-        let changes =
-            changes.filter_map(|(n, change)| Some(Mark { at: at(change.night)?, name: digit(n), line: '┃' }));
+        let changes = changes
+            .filter_map(|(n, change)| Some(Mark { at: at(change.night)?, name: digit(n), line: '┃' }));
         epochs.chain(changes).collect()
     }
 
@@ -173,8 +174,11 @@ impl Page<'_> {
                 Certainty::Confirmed => "confirmed",
                 Certainty::Suspected => "suspected",
             };
-            let known =
-                of.acknowledged.as_ref().map(|reason| format!("; acknowledged: {reason}")).unwrap_or_default();
+            let known = of
+                .acknowledged
+                .as_ref()
+                .map(|reason| format!("; acknowledged: {reason}"))
+                .unwrap_or_default();
             format!(
                 "{}  {}: {}, {}, {certainty}, p {}{known}",
                 digit(n),
@@ -193,9 +197,10 @@ impl Page<'_> {
                 [] => String::new(),
                 changes => format!(": {}", words::configuration_changes(changes)),
             };
-            let level = of.against_the_one_before.as_ref().map(|of| {
-                format!("; against the one before {}", words::change(of, self.margin()))
-            });
+            let level = of
+                .against_the_one_before
+                .as_ref()
+                .map(|of| format!("; against the one before {}", words::change(of, self.margin())));
             format!(
                 "{}  from {}, {} with a value{changes}{}",
                 letter(n),

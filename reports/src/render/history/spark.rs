@@ -60,7 +60,8 @@ mod tests {
     fn series(values: &[f64]) -> SeriesReport {
         let mut series = testing::night_report().series.swap_remove(0);
         let point = series.points[0].clone();
-        let at = |(n, value): (usize, &f64)| PointReport { night: n as i64, value: Some(*value), ..point.clone() };
+        let at =
+            |(n, value): (usize, &f64)| PointReport { night: n as i64, value: Some(*value), ..point.clone() };
         series.points = values.iter().enumerate().map(at).collect();
         (series.epochs, series.change_points) = (Vec::new(), Vec::new());
         series
@@ -79,11 +80,12 @@ mod tests {
             p: 1e-6,
             acknowledged: None,
         }];
-        let epoch = |from, to| Epoch { from, to, nights: 2, changes: Vec::new(), against_the_one_before: None };
+        let epoch =
+            |from, to| Epoch { from, to, nights: 2, changes: Vec::new(), against_the_one_before: None };
         fallen.epochs = vec![epoch(0, 1), epoch(2, 4)];
         assert_eq!(line(&fallen, &Rules::default(), 9), "  █·╎█┃▁▁");
-        assert_eq!(line(&fallen, &Rules::default(), 3), "┃▄▄");
-        assert_eq!(line(&fallen, &Rules::default(), 2), " ▄", "a mark has no room without its night");
+        assert_eq!(line(&fallen, &Rules::default(), 3), "┃▅▅");
+        assert_eq!(line(&fallen, &Rules::default(), 2), " ▅", "a mark has no room without its night");
     }
 
     #[test]

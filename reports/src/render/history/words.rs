@@ -169,16 +169,18 @@ pub(super) fn sentence(report: &NightReport) -> String {
 pub(super) fn how_much(report: &NightReport, finding: &NightFinding) -> String {
     let Some(member) = finding.members.first() else { return String::new() };
     let metric = series(report, member.series).map(|series| series.key.metric);
-    let change = member.change.as_ref().zip(metric).map(|(of, metric)| {
-        format!("{}, {}", change(of, report.rules.margin(metric)), levels(of, metric))
-    });
+    let change =
+        member.change.as_ref().zip(metric).map(|(of, metric)| {
+            format!("{}, {}", change(of, report.rules.margin(metric)), levels(of, metric))
+        });
     let parts: Vec<String> = change.into_iter().chain(member.cause.clone()).collect();
     parts.join("; ")
 }
 
 /// Where: the first series of a finding, and how many more there are.
 pub(super) fn place(report: &NightReport, finding: &NightFinding) -> String {
-    let name = |id| series(report, id).map_or_else(|| format!("series {id}"), |series| series.key.to_string());
+    let name =
+        |id| series(report, id).map_or_else(|| format!("series {id}"), |series| series.key.to_string());
     let first = finding.members.first().map_or_else(String::new, |member| name(member.series));
     let more = match finding.members.len() {
         0 | 1 => String::new(),

@@ -14,6 +14,8 @@ use crate::{
 
 /// Nights in the table that is there without the script, which puts in all.
 const ROWS: usize = 14;
+/// Percent of the width of a chart from which on there is no room to the right.
+const RIGHT_END: usize = 88;
 /// Changes told under the chart; the others are drawn.
 const CHANGES: usize = 3;
 
@@ -55,7 +57,7 @@ pub(super) struct Card<'r> {
 pub(super) struct Tag {
     pub(super) left: String,
     pub(super) width: String,
-    pub(super) class: &'static str,
+    pub(super) class: String,
     pub(super) text: String,
 }
 
@@ -103,7 +105,10 @@ impl<'r> Card<'r> {
         Card {
             name: key.to_string(),
             rank: words::rank(&series.state),
-            label: format!("{title} of {about}, {ends}: {}, last {now}. Arrow keys read the nights.", badge.word),
+            label: format!(
+                "{title} of {about}, {ends}: {}, last {now}. Arrow keys read the nights.",
+                badge.word
+            ),
             badge,
             title,
             about,
@@ -138,11 +143,12 @@ fn epochs(chart: &Chart<'_, '_>, series: &SeriesReport) -> Vec<Tag> {
     let name = |change: &ConfigurationChange| {
         format!("{} {}", change.what, change.to.as_deref().unwrap_or("unknown"))
     };
-    let names = series.epochs.iter().map(|epoch| epoch.changes.iter().map(name).collect::<Vec<_>>().join("; "));
+    let names =
+        series.epochs.iter().map(|epoch| epoch.changes.iter().map(name).collect::<Vec<_>>().join("; "));
     let tag = |((from, to), text): ((usize, usize), String)| Tag {
         left: percent(from, nights),
         width: percent(to - from, nights),
-        class: "none",
+        class: String::new(),
         text,
     };
     chart.epochs().into_iter().zip(names).skip(1).map(tag).collect()
@@ -151,10 +157,13 @@ fn epochs(chart: &Chart<'_, '_>, series: &SeriesReport) -> Vec<Tag> {
 fn tags(place: &Place<'_>, chart: &Chart<'_, '_>, series: &SeriesReport, margin: f64) -> Vec<Tag> {
     let last = series.change_points.iter().rev().take(CHANGES);
     let tag = |change: &ChangePoint| {
+        let at = place.position(change.night)?;
+        // A text at the right end stands left of its line.
+        let side = if at * 100 > chart.frame.nights * RIGHT_END { " end" } else { "" };
         Some(Tag {
-            left: percent(place.position(change.night)?, chart.frame.nights),
+            left: percent(at, chart.frame.nights),
             width: String::new(),
-            class: chart::class(change),
+            class: format!("{}{side}", chart::class(change)),
             text: words::change_alone(&change.change, margin),
         })
     };
@@ -190,7 +199,8 @@ pub(super) fn links(place: &Place<'_>, series: &SeriesReport, night: i64) -> Vec
 }
 
 fn row(place: &Place<'_>, metric: Metric, point: &PointReport) -> [String; 5] {
-    let value = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| number::value(metric, value));
+    let value =
+        |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| number::value(metric, value));
     let date = place.position(point.night).map(|at| number::date(place.report.nights[at].started_at_unix_ms));
     [
         point.night.to_string(),

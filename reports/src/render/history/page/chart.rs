@@ -72,10 +72,8 @@ impl<'c, 'r> Chart<'c, 'r> {
         let mut path = String::new();
         for (start, end) in self.epochs() {
             let inside: Vec<_> = changes.iter().filter(|(at, _)| (start..end).contains(at)).collect();
-            if let (Some((at, first)), true) = (inside.first(), start < end) {
-                if *at > start {
-                    path += &self.frame.level([start, at - 1], first.change.before);
-                }
+            if let Some((at, first)) = inside.first().filter(|(at, _)| *at > start) {
+                path += &self.frame.level([start, at - 1], first.change.before);
             }
             for (n, (at, change)) in inside.iter().enumerate() {
                 let next = inside.get(n + 1).map_or(end, |(next, _)| *next);

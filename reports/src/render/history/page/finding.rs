@@ -47,10 +47,13 @@ impl<'r> Finding<'r> {
         let members: Vec<MemberRow<'r>> = finding.members.iter().filter_map(member).collect();
         let first = members.first().map(|member| member.series);
         let largest = finding.members.first().and_then(|member| member.change.as_ref()).zip(first);
-        let change = largest.map(|(of, series)| words::change_alone(of, report.rules.margin(series.key.metric)));
+        let change =
+            largest.map(|(of, series)| words::change_alone(of, report.rules.margin(series.key.metric)));
         let detail = words::how_much(report, finding);
         let detail = match &change {
-            Some(change) => detail.strip_prefix(change.as_str()).unwrap_or(&detail).trim_start_matches([',', ' ']),
+            Some(change) => {
+                detail.strip_prefix(change.as_str()).unwrap_or(&detail).trim_start_matches([',', ' '])
+            }
             None => &detail,
         };
         let mut links = Vec::new();

@@ -55,7 +55,8 @@ struct StateCount {
 /// The page of a night that was judged.
 pub fn dashboard(report: &NightReport, campaigns: &Campaigns) -> Result<String, RenderError> {
     let place = Place::of(report, campaigns);
-    let nights = report.nights.iter().map(|night| format!("{} {}", night.id, night.started_at_unix_ms / DAY_MS));
+    let nights =
+        report.nights.iter().map(|night| format!("{} {}", night.id, night.started_at_unix_ms / DAY_MS));
     let page = Page {
         report,
         verdict: words::verdict(report.verdict),
@@ -134,7 +135,9 @@ fn groups<'r>(place: &Place<'r>) -> Vec<Group<'r>> {
         let card = Card::of(place, series);
         match groups.iter_mut().find(|group| group.scenario == series.key.scenario) {
             Some(group) => group.cards.push(card),
-            None => groups.push(Group { scenario: &series.key.scenario, about: String::new(), cards: vec![card] }),
+            None => {
+                groups.push(Group { scenario: &series.key.scenario, about: String::new(), cards: vec![card] })
+            }
         }
     }
     for group in &mut groups {

@@ -63,7 +63,10 @@ pub(super) fn remarks(report: &NightReport) -> Vec<Remark> {
     let name = |series: i64| words::series(report, series).map(|series| series.key.to_string());
     let notes = report.notes.iter().map(|note| {
         let about = note.series.and_then(name).unwrap_or_else(|| "all".to_owned());
-        (note.night, Remark { night: words::night(report, note.night), kind: "note", about, text: note.text.clone() })
+        (
+            note.night,
+            Remark { night: words::night(report, note.night), kind: "note", about, text: note.text.clone() },
+        )
     });
     let acknowledged = report.acknowledgements.iter().map(|known| {
         let about = name(known.series).unwrap_or_default();
@@ -114,6 +117,8 @@ pub(super) fn rules(report: &NightReport) -> Vec<String> {
             number::percent(*false_discovery_rate)
         ),
     ];
-    said.extend(baseline.as_ref().map(|name| format!("Nights are held against the pinned baseline {name}, too.")));
+    said.extend(
+        baseline.as_ref().map(|name| format!("Nights are held against the pinned baseline {name}, too.")),
+    );
     said
 }
