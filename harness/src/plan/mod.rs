@@ -12,6 +12,7 @@ mod probably;
 mod refuse;
 mod resolve;
 mod show;
+mod single;
 mod stop;
 
 use reports::CompareOptions;
@@ -29,6 +30,7 @@ pub use noise::{Earlier, GateNoise, Noise};
 pub use outlook::{Outlook, Sight};
 pub use probably::{CHANGE_IN_MARGINS, Expectation, Probably};
 pub use show::show;
+pub use single::{Single, SingleError, of_one_variant};
 
 /// A scenario, resolved and ordered.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,8 +72,9 @@ pub struct PlannedRun {
     pub purpose: Purpose,
 }
 
-/// Makes the plan; `drawn_seed` is used where the scenario names none.
+/// Makes the plan of a comparison; `drawn_seed` is used where the scenario names none.
 pub fn plan(scenario: &Scenario, drawn_seed: u64) -> Result<Plan, ScenarioError> {
+    refuse::refuse_nothing_to_compare(scenario)?;
     let resolved = resolve::resolve(scenario)?;
     let seed = scenario.design.seed.unwrap_or(drawn_seed);
     let slow = resolved.variants.iter().any(|variant| variant.tuning.is_slow());

@@ -3,7 +3,8 @@
 //! A pair is a baseline and a candidate of the same block and workload, so drift slower than a block cancels. The
 //! baseline's two runs are cards of the same deck: which of them is the control is part of the draw. Where hosts are tuned
 //! once a block, a card stands for the runs of all workloads, and the control is a card of its own: its hosts are turned
-//! back and tuned again as they are for a candidate, so that the A/A control sees what that does, too.
+//! back and tuned again as they are for a candidate, so that the A/A control sees what that does, too. A variant that nothing
+//! is compared with has no control.
 
 use rand_chacha::{
     ChaCha8Rng,
@@ -58,10 +59,11 @@ pub(super) fn order(
     runs
 }
 
-/// Every variant once, then the baseline again as the control.
+/// Every variant once, then the baseline again as the control, if anything is compared with it.
 fn cards(variants: &[Variant]) -> Vec<(&str, Purpose)> {
     let measured = variants.iter().map(|variant| (variant.name.as_str(), Purpose::Measure));
-    let control = variants.iter().filter(|variant| variant.role == Role::Baseline);
+    let compared = variants.len() > 1;
+    let control = variants.iter().filter(|variant| compared && variant.role == Role::Baseline);
     measured.chain(control.map(|variant| (variant.name.as_str(), Purpose::Control))).collect()
 }
 
@@ -127,6 +129,15 @@ mod tests {
             .map(|run| format!("{}{}", run.variant, if run.purpose == Purpose::Control { "c" } else { "" }))
             .collect();
         assert_eq!(order.join(" "), "v1 v0c v0 v0c v0 v1 v1 v0 v0c v1 v0 v0c");
+    }
+
+    #[test]
+    fn a_variant_by_itself_has_no_control_and_its_workloads_are_interleaved() {
+        let runs = laid_out(3, 0, 40, 5);
+        assert_eq!(runs.len(), 3 * 40);
+        assert!(runs.iter().all(|run| run.purpose == Purpose::Measure));
+        let first: Vec<&str> = runs.chunks(3).map(|block| block[0].workload.as_str()).collect();
+        assert!(["w0", "w1", "w2"].iter().all(|name| first.contains(name)), "{first:?}");
     }
 
     #[test]

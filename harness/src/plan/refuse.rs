@@ -3,7 +3,20 @@
 use schema::{CpuChoice, Knob, SideSpec, Tuning, Workload};
 
 use super::factorial::Treatment;
-use crate::scenario::{Fault, Span};
+use crate::scenario::{Fault, Scenario, ScenarioError, Span};
+
+/// A scenario that gives fewer than two ways to run its workloads.
+pub(super) fn refuse_nothing_to_compare(scenario: &Scenario) -> Result<(), ScenarioError> {
+    if scenario.variants.len() >= 2 || !scenario.factors.is_empty() {
+        return Ok(());
+    }
+    let what = format!("{} given; a comparison needs at least two", scenario.variants.len());
+    let place = scenario.variants.first().map_or(0..0, |variant| variant.name.span.clone());
+    let fault = Fault::new("variants", place, what).advice(
+        "add [[variants]], one of them with baseline = true, or [[factors]] to combine; without, it is measured night after night by `rdma-harness nightly` with a suite that names it",
+    );
+    Err(scenario.error(vec![fault]))
+}
 
 /// Adds a fault unless the same text at the same place is there already: one line may feed many specs.
 pub(super) fn push_once(faults: &mut Vec<Fault>, fault: Fault) {

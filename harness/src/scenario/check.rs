@@ -18,11 +18,6 @@ pub(super) fn names_and_references(scenario: &Scenario, faults: &Faults) {
         add(Fault::new("workloads", 0..0, "there is none, so nothing is measured")
             .advice("add [[workloads]] with name, test, op and size"));
     }
-    if variants.len() < 2 && factors.is_empty() {
-        let what = format!("{} given; a comparison needs at least two", variants.len());
-        add(Fault::new("variants", variants.first().map_or(0..0, |name| name.span.clone()), what)
-            .advice("add [[variants]], one of them with baseline = true, or [[factors]] to combine"));
-    }
     refuse_duplicates("workloads", &workloads, &add);
     refuse_duplicates("variants", &variants, &add);
     check_baseline(scenario, &add);

@@ -458,7 +458,7 @@ margin = "5%"
         let text = read("").err().unwrap();
         assert!(text.contains("question: is missing"), "{text}");
         let text = read("question = \"x\"").err().unwrap();
-        assert!(text.contains("workloads: there is none") && text.contains("variants: 0 given"), "{text}");
+        assert!(text.contains("workloads: there is none"), "{text}");
     }
 
     #[test]

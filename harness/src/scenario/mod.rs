@@ -43,7 +43,7 @@ pub struct Scenario {
     pub ground: Vec<Assignment>,
     /// What is measured.
     pub workloads: Vec<WrittenWorkload>,
-    /// What is varied, one thing against another; empty where factors are.
+    /// What is varied, one thing against another; empty where factors are, and where nothing is compared.
     pub variants: Vec<WrittenVariant>,
     /// What is on or off, in combinations; empty where variants are listed.
     pub factors: Vec<WrittenFactor>,

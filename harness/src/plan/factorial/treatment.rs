@@ -55,7 +55,7 @@ impl<'s> Treatment<'s> {
         workload.with.iter().filter(move |(name, _)| ours(&name.value)).flat_map(|(_, sets)| sets)
     }
 
-    /// Where it is written; none for the baseline of a factorial, which no table writes.
+    /// Where it is written; none for what no table writes: the baseline of a factorial, and the only way there is.
     pub(in crate::plan) fn span(&self) -> Option<Span> {
         self.parts.first().map(|part| part.name.span.clone())
     }
@@ -70,8 +70,15 @@ impl<'s> Treatment<'s> {
 const VARIANT: &str = "variant";
 const FACTOR: &str = "factor";
 
+/// The only way to run the workloads of a scenario without variants and factors.
+const ONLY: &str = "default";
+
 /// Everything that is run: the variants in the order of the file, or the combinations of the factors.
 pub(in crate::plan) fn treatments(scenario: &Scenario) -> Result<Vec<Treatment<'_>>, Box<Fault>> {
+    if scenario.factors.is_empty() && scenario.variants.is_empty() {
+        let tune = SidesTuning::default();
+        return Ok(vec![Treatment { name: ONLY.to_owned(), baseline: true, parts: Vec::new(), tune }]);
+    }
     if scenario.factors.is_empty() {
         return Ok(of_variants(scenario));
     }
@@ -99,7 +106,7 @@ fn of_variants<'s>(scenario: &'s Scenario) -> Vec<Treatment<'s>> {
     });
     let treatment = |(part, variant): (Part<'s>, &WrittenVariant)| Treatment {
         name: part.name.value.clone(),
-        baseline: variant.is_baseline(),
+        baseline: variant.is_baseline() || scenario.variants.len() == 1,
         parts: vec![part],
         tune: part.tune.clone(),
     };
