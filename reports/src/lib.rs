@@ -5,6 +5,7 @@
 //! is a [`schema::Campaign`], what comes out is text, so all of it builds and runs on any machine.
 #![forbid(unsafe_code)]
 
+pub mod bound;
 pub mod compare;
 pub mod export;
 pub mod history;

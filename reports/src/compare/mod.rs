@@ -3,7 +3,6 @@
 //! The replicate is a run, not a message: the spread within a run says how the messages differ, not how sure one may be.
 //! `docs/measurement.md` explains the method; each file here is one step of it.
 
-mod bound;
 mod candidate;
 mod correction;
 mod cross_check;

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use schema::{Bytes, Campaign, CampaignRun, Metric, Outcome, Point, Purpose, StopRule};
 
 use super::{
-    bound,
     model::{DroppedPair, Pair, Unusable, UnusableRun},
     node_pair::NodePairs,
     steadiness,
 };
+use crate::bound;
 
 /// The runs of a campaign by what they are.
 pub(super) struct Runs<'c> {
