@@ -113,7 +113,7 @@ impl FaultReport {
 }
 
 /// The known name nearest to a misspelt one, if one is near.
-pub(super) fn did_you_mean<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+pub(crate) fn did_you_mean<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     known
         .into_iter()
         .map(|name| (strsim::jaro_winkler(written, name), name))

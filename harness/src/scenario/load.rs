@@ -3,14 +3,13 @@
 use std::{net::IpAddr, net::Ipv4Addr, path::Path};
 
 use schema::{Nanos, Op, Test};
-use toml::de::DeTable;
 
 use super::{
     Factorial, Hosts, Order, Place, Scenario, ScenarioError, SideHost, WrittenDesign, WrittenFactor,
     WrittenGate, WrittenVariant, WrittenWorkload, check,
-    fault::{Fault, FaultReport, did_you_mean},
+    fault::{Fault, did_you_mean},
     parameter::{Allowed, Assignment, read_assignments},
-    section::{At, Faults, Section},
+    section::{At, Section, read_tables},
     stop::{MOST_BLOCKS, read_stop},
     tune::read_sides,
 };
@@ -29,26 +28,16 @@ pub fn load(file: &Path) -> Result<Scenario, ScenarioError> {
 
 /// Reads and checks the text of a scenario file.
 pub fn parse(file: &Path, source: String) -> Result<Scenario, ScenarioError> {
-    let text = source.clone();
-    let faults = Faults::default();
-    let (table, errors) = DeTable::parse_recoverable(&text);
-    for error in errors {
-        let span = error.span().unwrap_or(0..0);
-        faults.borrow_mut().push(Fault::new("", span, error.message()));
-    }
-    let root = Section::new("", 0..0, table.get_ref(), &faults);
-    let scenario = if faults.borrow().is_empty() { read(&root, file, source.clone()) } else { None };
-    if let Some(scenario) = &scenario {
-        check::names_and_references(scenario, &faults);
-    }
-    match (scenario, faults.into_inner()) {
-        (Some(scenario), faults) if faults.is_empty() => Ok(scenario),
-        (_, faults) => Err(ScenarioError::Faults(FaultReport { file: file.to_owned(), source, faults })),
-    }
+    let scenario = read_tables(file, &source, |root, faults| {
+        let scenario = read(root, file, source.clone())?;
+        check::names_and_references(&scenario, faults);
+        Some(scenario)
+    });
+    scenario.map_err(ScenarioError::Faults)
 }
 
 fn read(root: &Section<'_>, file: &Path, source: String) -> Option<Scenario> {
-    let question = read_question(root);
+    let question = read_question(root, "scenario", "Does a deeper send queue raise write bandwidth?");
     let mut ground = Vec::new();
     let hosts = read_hosts(root, &mut ground);
     let design = read_design(root, &mut ground);
@@ -75,12 +64,12 @@ fn read(root: &Section<'_>, file: &Path, source: String) -> Option<Scenario> {
     })
 }
 
-fn read_question(root: &Section<'_>) -> Option<String> {
+/// The question that a file answers, which must be there; `example` is one.
+pub(crate) fn read_question(root: &Section<'_>, noun: &str, example: &str) -> Option<String> {
     let Some(question) = root.text("question") else {
-        root.push(
-            Fault::new("question", root.span(), "is missing; a scenario starts with the question it answers")
-                .advice("question = \"Does a deeper send queue raise write bandwidth?\""),
-        );
+        let what = format!("is missing; a {noun} starts with the question it answers");
+        let advice = format!("question = \"{example}\"");
+        root.push(Fault::new("question", root.span(), what).advice(advice));
         return None;
     };
     if question.value.trim().is_empty() {
@@ -276,29 +265,11 @@ fn read_gate(section: &Section<'_>) -> Option<WrittenGate> {
         table: At { value: section.field("metric").replace(".metric", ""), span: section.span() },
         workload: section.text("workload"),
         size: section.parsed("size"),
-        margin: read_margin(section),
+        margin: section.share("margin"),
         metric: metric?,
     };
     section.finish();
     Some(gate)
-}
-
-/// A share, as `"2%"` or `0.02`.
-fn read_margin(section: &Section<'_>) -> Option<f64> {
-    let value = section.raw("margin")?;
-    let share = match value.get_ref() {
-        toml::de::DeValue::String(text) => text
-            .strip_suffix('%')
-            .and_then(|number| number.trim().parse::<f64>().ok())
-            .map(|percent| percent / 100.0),
-        toml::de::DeValue::Float(number) => number.as_str().parse().ok(),
-        _ => None,
-    };
-    let sensible = share.filter(|share| *share > 0.0 && *share < 1.0);
-    if sensible.is_none() {
-        section.fault("margin", value.span(), "must be a share between 0 and 1, as \"2%\" or 0.02");
-    }
-    sensible
 }
 
 #[cfg(test)]

@@ -18,10 +18,13 @@ use std::{fmt, net::IpAddr, path::PathBuf};
 use schema::{Bytes, Metric, Nanos, Op, Side, SidesTuning, Test};
 
 pub(crate) use factors::{JOINT, NONE};
+pub(crate) use fault::did_you_mean;
 pub use fault::{Fault, FaultReport, ScenarioError, Span};
+pub(crate) use load::read_question;
 pub use load::{load, parse};
 pub use parameter::{Assignment, PARAMETERS, SIDE_PARAMETERS};
 pub use section::At;
+pub(crate) use section::{Section, percent, read_tables};
 pub use stop::WrittenStop;
 pub(crate) use tune::together;
 

@@ -6,8 +6,8 @@ use schema::Tuning;
 use toml::de::DeTable;
 
 use super::{
-    fault::{Fault, FaultReport, ScenarioError, did_you_mean},
-    section::{Faults, Section},
+    fault::{Fault, ScenarioError, did_you_mean},
+    section::read_tables,
     tune,
 };
 
@@ -73,16 +73,8 @@ pub fn about(source: &str) -> String {
 }
 
 fn parse(file: &Path, source: String, name: &str) -> Result<Tuning, ScenarioError> {
-    let text = source.clone();
-    let faults = Faults::default();
-    let (table, errors) = DeTable::parse_recoverable(&text);
-    for error in errors {
-        let span = error.span().unwrap_or(0..0);
-        faults.borrow_mut().push(Fault::new("", span, error.message()));
-    }
-    let tuning = if faults.borrow().is_empty() {
-        let root = Section::new("", 0..0, table.get_ref(), &faults);
-        let folder = file.parent().unwrap_or(Path::new(""));
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let tuning = read_tables(file, &source, |root, _| {
         let tune = root.section("tune").map(|section| tune::read(&section, folder));
         root.text("about");
         root.finish();
@@ -90,15 +82,8 @@ fn parse(file: &Path, source: String, name: &str) -> Result<Tuning, ScenarioErro
             root.push(Fault::new("tune", 0..0, "is missing; a profile is a table [tune] of knobs"));
         }
         tune
-    } else {
-        None
-    };
-    match (tuning, faults.into_inner()) {
-        (Some(tuning), faults) if faults.is_empty() => {
-            Ok(Tuning { profile: Some(name.to_owned()), ..tuning })
-        }
-        (_, faults) => Err(ScenarioError::Faults(FaultReport { file: file.to_owned(), source, faults })),
-    }
+    });
+    tuning.map(|tuning| Tuning { profile: Some(name.to_owned()), ..tuning }).map_err(ScenarioError::Faults)
 }
 
 #[cfg(test)]

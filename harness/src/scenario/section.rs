@@ -1,18 +1,18 @@
-//! One table of a scenario file while it is read: hands out values by key, and knows what nobody asked for.
+//! One table of a file while it is read: hands out values by key, and knows what nobody asked for.
 //!
 //! Reading never stops at the first fault; faults are collected so that a file is corrected in one go.
 
-use std::{cell::RefCell, fmt::Display, str::FromStr};
+use std::{cell::RefCell, fmt::Display, path::Path, str::FromStr};
 
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
 
-use super::fault::{Fault, Span, did_you_mean};
+use super::fault::{Fault, FaultReport, Span, did_you_mean};
 
 /// Faults found so far.
-pub(super) type Faults = RefCell<Vec<Fault>>;
+pub(crate) type Faults = RefCell<Vec<Fault>>;
 
 /// A text with its place in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +23,28 @@ pub struct At<T> {
     pub span: Span,
 }
 
+/// Reads a TOML file table by table; what can't be read, or is noted meanwhile, is the report.
+pub(crate) fn read_tables<T>(
+    file: &Path,
+    source: &str,
+    read: impl FnOnce(&Section<'_>, &Faults) -> Option<T>,
+) -> Result<T, FaultReport> {
+    let faults = Faults::default();
+    let (table, errors) = DeTable::parse_recoverable(source);
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        faults.borrow_mut().push(Fault::new("", span, error.message()));
+    }
+    let root = Section::new("", 0..0, table.get_ref(), &faults);
+    let found = if faults.borrow().is_empty() { read(&root, &faults) } else { None };
+    match (found, faults.into_inner()) {
+        (Some(found), faults) if faults.is_empty() => Ok(found),
+        (_, faults) => Err(FaultReport { file: file.to_owned(), source: source.to_owned(), faults }),
+    }
+}
+
 /// A table being read.
-pub(super) struct Section<'t> {
+pub(crate) struct Section<'t> {
     /// Path of the table: `variants[1]`; empty for the file itself.
     path: String,
     span: Span,
@@ -35,7 +55,7 @@ pub(super) struct Section<'t> {
 
 impl<'t> Section<'t> {
     /// Starts to read a table.
-    pub(super) fn new(
+    pub(crate) fn new(
         path: impl Into<String>,
         span: Span,
         table: &'t DeTable<'t>,
@@ -45,33 +65,38 @@ impl<'t> Section<'t> {
     }
 
     /// The table's place.
-    pub(super) fn span(&self) -> Span {
+    pub(crate) fn span(&self) -> Span {
         self.span.clone()
     }
 
+    /// The table's path: `variants[1]`.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// The path of a key of this table.
-    pub(super) fn field(&self, key: &str) -> String {
+    pub(crate) fn field(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
     /// Notes a fault at a key of this table.
-    pub(super) fn fault(&self, key: &str, span: Span, what: impl Into<String>) {
+    pub(crate) fn fault(&self, key: &str, span: Span, what: impl Into<String>) {
         self.push(Fault::new(self.field(key), span, what));
     }
 
     /// Notes a fault.
-    pub(super) fn push(&self, fault: Fault) {
+    pub(crate) fn push(&self, fault: Fault) {
         self.faults.borrow_mut().push(fault);
     }
 
     /// The value of a key, whatever it is.
-    pub(super) fn raw(&self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
+    pub(crate) fn raw(&self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.asked.borrow_mut().push(key);
         self.table.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value)
     }
 
     /// A text.
-    pub(super) fn text(&self, key: &'static str) -> Option<At<String>> {
+    pub(crate) fn text(&self, key: &'static str) -> Option<At<String>> {
         let value = self.raw(key)?;
         match value.get_ref().as_str() {
             Some(text) => Some(At { value: text.to_owned(), span: value.span() }),
@@ -83,7 +108,7 @@ impl<'t> Section<'t> {
     }
 
     /// A text that reads as `T`.
-    pub(super) fn parsed<T: FromStr<Err: Display>>(&self, key: &'static str) -> Option<At<T>> {
+    pub(crate) fn parsed<T: FromStr<Err: Display>>(&self, key: &'static str) -> Option<At<T>> {
         let text = self.text(key)?;
         match text.value.parse() {
             Ok(value) => Some(At { value, span: text.span }),
@@ -95,7 +120,7 @@ impl<'t> Section<'t> {
     }
 
     /// A whole number between two bounds, both included.
-    pub(super) fn whole(&self, key: &'static str, least: u64, most: u64) -> Option<At<u64>> {
+    pub(crate) fn whole(&self, key: &'static str, least: u64, most: u64) -> Option<At<u64>> {
         let value = self.raw(key)?;
         let Some(number) = value.get_ref().as_integer() else {
             self.wrong_type(key, value, "a whole number");
@@ -110,8 +135,39 @@ impl<'t> Section<'t> {
         }
     }
 
+    /// A share, as `"2%"` or `0.02`.
+    pub(crate) fn share(&self, key: &'static str) -> Option<f64> {
+        let value = self.raw(key)?;
+        let share = match value.get_ref() {
+            DeValue::String(text) => percent(text),
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            _ => None,
+        };
+        let sensible = share.filter(|share| *share > 0.0 && *share < 1.0);
+        if sensible.is_none() {
+            self.fault(key, value.span(), "must be a share between 0 and 1, as \"2%\" or 0.02");
+        }
+        sensible
+    }
+
+    /// Texts.
+    pub(crate) fn texts(&self, key: &'static str) -> Option<Vec<At<String>>> {
+        let value = self.raw(key)?;
+        let texts = value.get_ref().as_array().map(|array| {
+            let text = |item: &Spanned<DeValue<'_>>| {
+                Some(At { value: item.get_ref().as_str()?.to_owned(), span: item.span() })
+            };
+            array.iter().map(text).collect::<Option<Vec<_>>>()
+        });
+        let texts = texts.flatten();
+        if texts.is_none() {
+            self.wrong_type(key, value, "an array of texts in quotes");
+        }
+        texts
+    }
+
     /// A yes or no.
-    pub(super) fn flag(&self, key: &'static str) -> Option<At<bool>> {
+    pub(crate) fn flag(&self, key: &'static str) -> Option<At<bool>> {
         let value = self.raw(key)?;
         match value.get_ref().as_bool() {
             Some(flag) => Some(At { value: flag, span: value.span() }),
@@ -123,7 +179,7 @@ impl<'t> Section<'t> {
     }
 
     /// A table within this one.
-    pub(super) fn section(&self, key: &'static str) -> Option<Section<'t>> {
+    pub(crate) fn section(&self, key: &'static str) -> Option<Section<'t>> {
         let value = self.raw(key)?;
         match value.get_ref().as_table() {
             Some(table) => Some(Section::new(self.field(key), value.span(), table, self.faults)),
@@ -135,7 +191,7 @@ impl<'t> Section<'t> {
     }
 
     /// Every table within this one, with its name.
-    pub(super) fn subsections(&self) -> Vec<(At<String>, Section<'t>)> {
+    pub(crate) fn subsections(&self) -> Vec<(At<String>, Section<'t>)> {
         let mut sections = Vec::new();
         for (key, value) in self.rest() {
             match value.get_ref().as_table() {
@@ -150,7 +206,7 @@ impl<'t> Section<'t> {
     }
 
     /// The tables of an array of tables.
-    pub(super) fn sections(&self, key: &'static str) -> Vec<Section<'t>> {
+    pub(crate) fn sections(&self, key: &'static str) -> Vec<Section<'t>> {
         let Some(value) = self.raw(key) else { return Vec::new() };
         let Some(array) = value.get_ref().as_array() else {
             self.wrong_type(key, value, &format!("an array of tables: [[{}]]", self.field(key)));
@@ -168,7 +224,7 @@ impl<'t> Section<'t> {
     }
 
     /// Every key nobody has asked for, with its value.
-    pub(super) fn rest(&self) -> Vec<(At<String>, &'t Spanned<DeValue<'t>>)> {
+    pub(crate) fn rest(&self) -> Vec<(At<String>, &'t Spanned<DeValue<'t>>)> {
         let asked = self.asked.borrow();
         self.table
             .iter()
@@ -178,14 +234,14 @@ impl<'t> Section<'t> {
     }
 
     /// Ends the reading: what nobody asked for is a fault.
-    pub(super) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         for (key, _) in self.rest() {
             self.unknown(&key, &[]);
         }
     }
 
     /// Notes an unknown key; `more` are names this table also knows.
-    pub(super) fn unknown(&self, key: &At<String>, more: &[&'static str]) {
+    pub(crate) fn unknown(&self, key: &At<String>, more: &[&'static str]) {
         let asked = self.asked.borrow();
         let known = || asked.iter().chain(more).copied();
         let advice = match did_you_mean(&key.value, known()) {
@@ -201,6 +257,11 @@ impl<'t> Section<'t> {
         let found = value.get_ref().type_str();
         self.fault(key, value.span(), format!("must be {wanted}, not {} {found}", article(found)));
     }
+}
+
+/// The share that a text such as `2%` names.
+pub(crate) fn percent(text: &str) -> Option<f64> {
+    text.strip_suffix('%')?.trim().parse::<f64>().ok().map(|percent| percent / 100.0)
 }
 
 fn article(noun: &str) -> &'static str {
