@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use rdma_harness::{
     doctor::DoctorError,
+    nightly::SuiteError,
     scenario::{ScenarioError, profile::ProfileError},
     snapshot::SnapshotError,
     store::StoreError,
@@ -57,7 +58,10 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
         error.downcast_ref::<TuneError>(),
         Some(TuneError::Value { .. } | TuneError::CheckOnly { .. })
     );
-    let wrong_text = error.is::<ScenarioError>() || error.is::<ProfileError>() || error.is::<UsageError>();
+    let wrong_text = error.is::<ScenarioError>()
+        || error.is::<SuiteError>()
+        || error.is::<ProfileError>()
+        || error.is::<UsageError>();
     if asked_wrongly || no_such_device || no_place || wrong_tuning || wrong_text {
         Exit::Usage
     } else {

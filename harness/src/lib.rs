@@ -11,6 +11,7 @@ pub mod evidence;
 pub mod import;
 pub mod interrupt;
 pub mod knowledge;
+pub mod nightly;
 pub mod plan;
 pub mod resume;
 pub mod run;

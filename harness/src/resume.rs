@@ -70,7 +70,7 @@ pub fn find(store: &Store, plan: &Plan, failed: bool) -> Result<i64, ResumeError
     Ok(head.id)
 }
 
-fn difference(before: &str, now: &str) -> String {
+pub(crate) fn difference(before: &str, now: &str) -> String {
     TextDiff::from_lines(before, now).unified_diff().context_radius(1).header("then", "now").to_string()
 }
 
@@ -78,10 +78,14 @@ fn difference(before: &str, now: &str) -> String {
 mod tests {
     use std::{path::Path, time::Duration};
 
-    use schema::{Fabric, Outcome, RunRecord};
+    use schema::{Fabric, NightPart, Origin, Outcome, RunRecord};
 
     use super::*;
-    use crate::{plan, scenario::parse, store::NewCampaign};
+    use crate::{
+        plan,
+        scenario::parse,
+        store::{NewCampaign, NewNight},
+    };
 
     const SCENARIO: &str = "question = \"Deeper?\"\ndesign.blocks = 1\n[[workloads]]\nname = \"w\"\ntest = \"bandwidth\"\nop = \"write\"\n[[variants]]\nname = \"shallow\"\nbaseline = true\ntx_depth = 1\n[[variants]]\nname = \"deep\"\n";
 
@@ -113,6 +117,18 @@ mod tests {
         let second = add(&mut store, &plan, None);
         add(&mut store, &plan, Some(&Outcome::Completed));
         assert_eq!(find(&store, &plan, false).unwrap(), second);
+    }
+
+    #[test]
+    fn the_campaign_of_a_night_is_left_to_its_night() {
+        let (_folder, mut store) = store();
+        let plan = planned(SCENARIO);
+        let night = NewNight { suite: "s", suite_toml: "", origin: Origin::Measured, started_at_unix_ms: 0 };
+        let night = store.begin_night(&night).unwrap();
+        let new = NewCampaign { plan: &plan, started_at_unix_ms: 0 };
+        store.begin_in_night(night, NightPart::First, &new).unwrap();
+        assert!(matches!(find(&store, &plan, false), Err(ResumeError::Nothing { .. })));
+        assert!(matches!(find(&store, &plan, true), Err(ResumeError::Nothing { .. })));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod doctor;
 mod explain;
 mod export;
 mod import;
+mod nightly;
 mod output;
 mod plan;
 mod progress;
@@ -51,6 +52,8 @@ pub(crate) struct Cli {
 enum Command {
     /// Carry out a scenario, keep every run, and say what came out
     Run(run::Run),
+    /// Measure a suite of scenarios and hold it against the nights before
+    Nightly(nightly::Nightly),
     /// Look at this host for what changes RDMA: what was read, what is expected, what to do
     Doctor(doctor::Doctor),
     /// Tell what a knob of a host does, or whether something that is said of RDMA hosts holds
@@ -84,6 +87,7 @@ impl Cli {
         let place = Place(self.store);
         match self.command {
             Command::Run(run) => run.execute(&place),
+            Command::Nightly(nightly) => nightly.execute(&place),
             Command::Doctor(doctor) => doctor.execute(),
             Command::Explain(explain) => explain.execute(),
             Command::Tune(tune) => tune.execute(),

@@ -61,8 +61,7 @@ fn outlook(plan: &plan::Plan, place: &Place) -> anyhow::Result<Outlook> {
         Err(StoreError::Missing { .. } | StoreError::NoPlace) => return Ok(Outlook::of(plan, None)),
         Err(error) => return Err(error.into()),
     };
-    let heads = store.campaigns()?.into_iter();
-    let heads = heads.filter(|head| head.scenario == plan.scenario && head.tried > 0).take(EARLIER);
+    let heads = store.comparisons(&plan.scenario)?.filter(|head| head.tried > 0).take(EARLIER);
     let earlier = heads.map(|head| {
         let (campaign, times) = (store.load(head.id)?, store.times(head.id)?);
         Ok(Earlier { campaign, times })

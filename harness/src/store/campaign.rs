@@ -124,18 +124,30 @@ impl Store {
         read().map_err(self.failed("listing the campaigns of"))
     }
 
-    /// The newest campaign of a scenario that still misses runs, and the scenario text it began with.
+    /// The newest campaign of a scenario that still misses runs, and the scenario text it began with. Those of nights are left
+    /// to their nights.
     pub fn newest_unfinished(&self, scenario: &str) -> Result<Option<(CampaignHead, String)>, StoreError> {
-        let heads = self.campaigns()?;
-        let unfinished =
-            |head: &CampaignHead| head.scenario == scenario && head.state() == CampaignState::Unfinished;
-        heads.into_iter().find(unfinished).map(|head| self.with_text(head)).transpose()
+        let unfinished = |head: &CampaignHead| head.state() == CampaignState::Unfinished;
+        self.comparisons(scenario)?.find(unfinished).map(|head| self.with_text(head)).transpose()
     }
 
-    /// The newest campaign of a scenario, and the scenario text it began with.
+    /// The newest campaign of a scenario, and the scenario text it began with. Those of nights are left to their nights.
     pub fn newest_of(&self, scenario: &str) -> Result<Option<(CampaignHead, String)>, StoreError> {
-        let mut heads = self.campaigns()?.into_iter();
-        heads.find(|head| head.scenario == scenario).map(|head| self.with_text(head)).transpose()
+        self.comparisons(scenario)?.next().map(|head| self.with_text(head)).transpose()
+    }
+
+    /// The campaigns of a scenario that compare its variants, the newest first.
+    pub fn comparisons(
+        &self,
+        scenario: &str,
+    ) -> Result<impl Iterator<Item = CampaignHead> + use<>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<CampaignHead>> {
+            let mut statement = self.connection.prepare(&format!(
+                "{HEADS} WHERE scenario = ?1 AND c.id NOT IN (SELECT campaign FROM night_campaign) ORDER BY c.id DESC"
+            ))?;
+            statement.query_map([scenario], head)?.collect()
+        };
+        Ok(read().map_err(self.failed("listing the campaigns of"))?.into_iter())
     }
 
     fn with_text(&self, head: CampaignHead) -> Result<(CampaignHead, String), StoreError> {

@@ -1,0 +1,418 @@
+//! Reads a suite file and the scenarios it names, and collects what is wrong with it.
+
+use std::{cell::RefCell, path::Path};
+
+use reports::history::Rules;
+use schema::{Metric, Test};
+
+use super::{Entry, Kept, Suite, SuiteError, WrittenLimit, limit, usual};
+use crate::{
+    plan::{self, Plan, Single, SingleError},
+    scenario::{self, At, Fault, ScenarioError, Section, did_you_mean, read_question, read_tables},
+};
+
+/// The median of fewer runs follows a single bad one too easily to be a night's value.
+pub const FEWEST_RUNS: u32 = 5;
+const MOST_RUNS: u64 = 1_000;
+/// Nights: a fence over fewer has no quartiles.
+const FEWEST_NIGHTS: u64 = 4;
+const MOST_NIGHTS: u64 = 365;
+
+/// Reads and checks a suite file.
+pub fn load(file: &Path) -> Result<Suite, SuiteError> {
+    let source =
+        std::fs::read_to_string(file).map_err(|cause| SuiteError::Read { file: file.to_owned(), cause })?;
+    parse(file, source)
+}
+
+/// Reads and checks the text of a suite file; scenarios are looked for from its folder on.
+pub fn parse(file: &Path, source: String) -> Result<Suite, SuiteError> {
+    let wrong_scenario = RefCell::new(None);
+    let suite = read_tables(file, &source, |root, _| read(root, file, source.clone(), &wrong_scenario));
+    match wrong_scenario.into_inner() {
+        Some(error) => Err(SuiteError::Scenario(error)),
+        None => suite.map_err(SuiteError::Faults),
+    }
+}
+
+fn read(
+    root: &Section<'_>,
+    file: &Path,
+    source: String,
+    wrong: &RefCell<Option<ScenarioError>>,
+) -> Option<Suite> {
+    let question = read_question(root, "suite", "Is this rack as fast as it was last night?");
+    let runs = read_runs(root).unwrap_or(FEWEST_RUNS);
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let tables = root.sections("scenarios");
+    let entries: Vec<(At<String>, Entry)> =
+        tables.iter().filter_map(|table| read_entry(table, folder, runs, wrong)).collect();
+    let limits: Vec<(Section<'_>, WrittenLimit)> = root
+        .sections("limits")
+        .into_iter()
+        .filter_map(|table| limit::read(&table).map(|limit| (table, limit)))
+        .collect();
+    let rules = read_rules(root);
+    root.finish();
+    if tables.is_empty() {
+        root.push(
+            Fault::new("scenarios", 0..0, "there is none, so nothing is measured")
+                .advice("add [[scenarios]] with file = \"PATH\", which counts from the suite's folder"),
+        );
+    }
+    refuse_twins(root, &entries);
+    let whole = entries.len() == tables.len();
+    let entries: Vec<Entry> = entries.into_iter().map(|(_, entry)| entry).collect();
+    if whole {
+        limit::check(&limits, &entries);
+    }
+    Some(Suite {
+        name: file.file_stem()?.to_string_lossy().into_owned(),
+        file: file.to_owned(),
+        source,
+        question: question?,
+        entries,
+        limits: limits.into_iter().map(|(_, limit)| limit).collect(),
+        rules,
+    })
+}
+
+fn read_runs(section: &Section<'_>) -> Option<u32> {
+    let runs = section.whole("runs", 1, MOST_RUNS)?;
+    if runs.value < u64::from(FEWEST_RUNS) {
+        let what = format!(
+            "{} are too few: a night's value is the median of its runs, and of fewer than {FEWEST_RUNS} one or two bad ones move it",
+            runs.value
+        );
+        section.fault("runs", runs.span, what);
+        return None;
+    }
+    Some(runs.value as u32)
+}
+
+fn read_entry(
+    section: &Section<'_>,
+    folder: &Path,
+    runs: u32,
+    wrong: &RefCell<Option<ScenarioError>>,
+) -> Option<(At<String>, Entry)> {
+    let file = section.text("file");
+    let (variant, own_runs) = (section.text("variant"), read_runs(section));
+    let metrics = read_metrics(section);
+    section.finish();
+    let Some(file) = file else {
+        if section.raw("file").is_none() {
+            section.fault(
+                "file",
+                section.span(),
+                "is missing; it is the path of a scenario, from the suite's folder",
+            );
+        }
+        return None;
+    };
+    let scenario = match scenario::load(&folder.join(&file.value)) {
+        Ok(scenario) => scenario,
+        Err(ScenarioError::Read { file: path, cause }) => {
+            section.fault("file", file.span, format!("reading {}: {cause}", path.display()));
+            return None;
+        }
+        Err(error) => {
+            wrong.borrow_mut().get_or_insert(error);
+            return None;
+        }
+    };
+    let runs = own_runs.unwrap_or(runs);
+    let single = Single { variant: variant.as_ref().map(|name| name.value.as_str()), runs };
+    let plan = match plan::of_one_variant(&scenario, single, 0) {
+        Ok(plan) => plan,
+        Err(SingleError::Scenario(error)) => {
+            wrong.borrow_mut().get_or_insert(error);
+            return None;
+        }
+        Err(SingleError::NoVariant { variant: name, known, .. }) => {
+            let advice = match did_you_mean(&name, known.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known are {}", known.join(", ")),
+            };
+            let what = format!("scenario `{}` has no variant `{name}`", scenario.name);
+            let place = variant.map_or(section.span(), |name| name.span);
+            section.push(Fault::new(section.field("variant"), place, what).advice(advice));
+            return None;
+        }
+    };
+    let points = kept(section, &plan, metrics.as_deref());
+    let variant = plan.variants[0].name.clone();
+    Some((file, Entry { scenario, variant, runs, points }))
+}
+
+fn read_metrics(section: &Section<'_>) -> Option<Vec<At<Metric>>> {
+    let texts = section.texts("metrics")?;
+    let mut metrics: Vec<At<Metric>> = Vec::new();
+    for text in texts {
+        match text.value.parse() {
+            Ok(Metric::P99_99) => section.fault(
+                "metrics",
+                text.span,
+                "p99.99 is reported, never compared: a run of ordinary length has too few samples beyond it",
+            ),
+            Ok(metric) if metrics.iter().any(|known| known.value == metric) => {
+                section.fault("metrics", text.span, format!("{metric} is given twice"));
+            }
+            Ok(metric) => metrics.push(At { value: metric, span: text.span }),
+            Err(error) => section.fault("metrics", text.span, error.to_string()),
+        }
+    }
+    Some(metrics)
+}
+
+/// Every number that is kept of a plan's runs.
+fn kept(section: &Section<'_>, plan: &Plan, asked: Option<&[At<Metric>]>) -> Vec<Kept> {
+    let mut points = Vec::new();
+    for workload in &plan.workloads {
+        for spec in workload.specs.values() {
+            let metrics: Vec<Metric> = match asked {
+                None => usual(spec.test).to_vec(),
+                Some(asked) => {
+                    asked.iter().map(|metric| metric.value).filter(|metric| has(spec.test, *metric)).collect()
+                }
+            };
+            for msg_bytes in &spec.msg_bytes {
+                let point = |metric| Kept { workload: workload.name.clone(), msg_bytes: *msg_bytes, metric };
+                points.extend(metrics.iter().copied().map(point));
+            }
+        }
+    }
+    for metric in asked.unwrap_or_default() {
+        if !points.iter().any(|point| point.metric == metric.value) {
+            let what = format!("no workload of scenario `{}` has {}", plan.scenario, metric.value);
+            section.fault("metrics", metric.span.clone(), what);
+        }
+    }
+    points
+}
+
+fn has(test: Test, metric: Metric) -> bool {
+    test == Test::Bandwidth || metric.quantile().is_some()
+}
+
+/// Two entries whose nights would be values of the same series, or look as if they were.
+fn refuse_twins(root: &Section<'_>, entries: &[(At<String>, Entry)]) {
+    for (n, (place, entry)) in entries.iter().enumerate() {
+        let Some((first, other)) =
+            entries[..n].iter().find(|(_, other)| other.scenario.name == entry.scenario.name)
+        else {
+            continue;
+        };
+        let what = if other.scenario.source != entry.scenario.source {
+            format!("another scenario is called `{}` already; rename one of the files", entry.scenario.name)
+        } else if other.variant == entry.variant {
+            format!("variant `{}` of this scenario is measured already", entry.variant)
+        } else {
+            continue;
+        };
+        root.push(
+            Fault::new(format!("scenarios[{n}].file"), place.span.clone(), what)
+                .beside(first.span.clone(), "the first"),
+        );
+    }
+}
+
+fn read_rules(root: &Section<'_>) -> Rules {
+    let mut rules = Rules::default();
+    let Some(section) = root.section("rules") else { return rules };
+    rules.smallest_change = section.share("smallest_change");
+    if let Some(nights) = section.whole("nights_to_start", FEWEST_NIGHTS, MOST_NIGHTS) {
+        rules.nights_to_start = nights.value as u32;
+    }
+    rules.baseline = section.text("baseline").map(|name| name.value);
+    section.finish();
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::PathBuf};
+
+    use pretty_assertions::assert_eq;
+    use proptest::prelude::*;
+    use schema::Bytes;
+
+    use super::*;
+
+    const SCENARIO: &str = "question = \"How fast?\"\n[hosts.requester]\ndevice = \"soft\"\n[soft]\nmodel = \"rate=1Gbps\"\n[[workloads]]\nname = \"w\"\ntest = \"bandwidth\"\nop = \"write\"\nsize = [\"4Ki\", \"64Ki\"]\n[[workloads]]\nname = \"l\"\ntest = \"latency\"\nop = \"write\"\n[[variants]]\nname = \"plain\"\nbaseline = true\n[[variants]]\nname = \"other\"\npost_api = \"extended\"\n";
+    const GOOD: &str = r#"
+question = "As fast as it was?"
+runs = 6
+[[scenarios]]
+file = "link.toml"
+[[scenarios]]
+file = "link.toml"
+variant = "other"
+runs = 9
+metrics = ["bandwidth", "p99.9"]
+[[limits]]
+variant = "plain"
+workload = "w"
+size = "64Ki"
+metric = "bandwidth"
+at_least = "93 %"
+[[limits]]
+variant = "plain"
+metric = "p50"
+at_most = "2.5us"
+[rules]
+smallest_change = "4%"
+nights_to_start = 7
+baseline = "before-the-move"
+"#;
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("link.toml"), SCENARIO).unwrap();
+        fs::create_dir(folder.path().join("deep")).unwrap();
+        fs::write(folder.path().join("deep/link.toml"), SCENARIO.replace("1Gbps", "2Gbps")).unwrap();
+        fs::write(folder.path().join("wrong.toml"), SCENARIO.replace("size", "siez")).unwrap();
+        folder
+    }
+
+    fn read(text: &str) -> Result<Suite, String> {
+        let folder = folder();
+        let file: PathBuf = folder.path().join("rack.toml");
+        parse(&file, text.to_owned()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_suite_is_read_as_written() {
+        let suite = read(GOOD).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((suite.name.as_str(), suite.question.as_str()), ("rack", "As fast as it was?"));
+        let entries: Vec<(String, u32)> =
+            suite.entries.iter().map(|entry| (entry.name(), entry.runs)).collect();
+        assert_eq!(entries, [("link/plain".into(), 6), ("link/other".into(), 9)]);
+        let rules =
+            (suite.rules.smallest_change, suite.rules.nights_to_start, suite.rules.baseline.as_deref());
+        assert_eq!(rules, (Some(0.04), 7, Some("before-the-move")));
+        let worst: Vec<super::super::Worst> = suite.limits.iter().map(|limit| limit.worst).collect();
+        assert_eq!(worst, [super::super::Worst::OfExpected(0.93), super::super::Worst::Value(2_500.0)]);
+    }
+
+    #[test]
+    fn what_is_kept_is_one_number_a_test_and_the_tail_of_latency_unless_the_suite_says() {
+        let suite = read(GOOD).unwrap_or_else(|error| panic!("{error}"));
+        let kept = |entry: &Entry| -> Vec<String> {
+            let point = |kept: &Kept| format!("{} {} {}", kept.workload, kept.msg_bytes, kept.metric);
+            entry.points.iter().map(point).collect()
+        };
+        let usual = ["w 4Ki bandwidth", "w 64Ki bandwidth", "l 8 p50", "l 8 p99"];
+        assert_eq!(kept(&suite.entries[0]), usual);
+        let asked = ["w 4Ki bandwidth", "w 4Ki p99.9", "w 64Ki bandwidth", "w 64Ki p99.9", "l 8 p99.9"];
+        assert_eq!(kept(&suite.entries[1]), asked);
+        let on = |limit: usize| {
+            let all =
+                suite.entries.iter().flat_map(|entry| entry.points.iter().map(move |kept| (entry, kept)));
+            all.filter(|(entry, kept)| suite.limits[limit].fits(entry, kept)).count()
+        };
+        assert_eq!((on(0), on(1)), (1, 1));
+        assert_eq!(suite.entries[0].points[1].msg_bytes, Bytes(65_536));
+    }
+
+    #[test]
+    fn every_refusal_names_its_field_and_its_place() {
+        for (from, to, wanted) in [
+            ("question = \"As fast as it was?\"", "", "question: is missing; a suite starts with"),
+            ("runs = 6", "runs = 3", "runs: 3 are too few: a night's value is the median of its runs"),
+            ("runs = 9", "runs = 4", "scenarios[1].runs: 4 are too few"),
+            ("runs = 6", "rnus = 6", "rnus: is not a key of this table"),
+            ("file = \"link.toml\"", "file = \"lnik.toml\"", "scenarios[0].file: reading"),
+            ("file = \"link.toml\"", "", "scenarios[0].file: is missing"),
+            (
+                "variant = \"other\"",
+                "variant = \"othre\"",
+                "scenarios[1].variant: scenario `link` has no variant `othre`",
+            ),
+            (
+                "variant = \"other\"",
+                "",
+                "scenarios[1].file: variant `plain` of this scenario is measured already",
+            ),
+            (
+                "file = \"link.toml\"\nvariant",
+                "file = \"deep/link.toml\"\nvariant",
+                "scenarios[1].file: another scenario is called `link` already",
+            ),
+            ("\"p99.9\"]", "\"p98\"]", "scenarios[1].metrics: unknown metric `p98`"),
+            ("\"p99.9\"]", "\"p99.99\"]", "scenarios[1].metrics: p99.99 is reported, never compared"),
+            ("\"p99.9\"]", "\"bandwidth\"]", "scenarios[1].metrics: bandwidth is given twice"),
+            (
+                "metrics = [\"bandwidth\", \"p99.9\"]",
+                "metrics = 1",
+                "scenarios[1].metrics: must be an array of texts",
+            ),
+            ("at_least = \"93 %\"", "at_most = \"93 %\"", "limits[0].at_most: says nothing of bandwidth"),
+            ("at_least = \"93 %\"", "", "limits[0].at_least: is missing"),
+            ("at_least = \"93 %\"", "at_least = \"130 %\"", "limits[0].at_least: `130 %` must be above 0 %"),
+            ("at_least = \"93 %\"", "at_least = \"93G\"", "limits[0].at_least: rate `93G`: unknown unit"),
+            (
+                "at_most = \"2.5us\"",
+                "at_most = \"93 %\"",
+                "limits[1].at_most: a share is of the payload rate",
+            ),
+            ("at_most = \"2.5us\"", "at_most = \"2.5\"", "limits[1].at_most: duration `2.5` has no unit"),
+            ("size = \"64Ki\"", "size = \"1Ki\"", "limits[0]: is on nothing that the suite measures"),
+            (
+                "metric = \"p50\"\nat_most = \"2.5us\"",
+                "metric = \"bandwidth\"\nat_least = \"1Gbps\"",
+                "limits[1]: link/plain/w at 64Ki has a limit on bandwidth already",
+            ),
+            ("nights_to_start = 7", "nights_to_start = 2", "rules.nights_to_start: 2 is outside 4..=365"),
+            ("smallest_change = \"4%\"", "smallest_change = 4", "rules.smallest_change: must be a share"),
+            ("smallest_change", "smalest_change", "rules.smalest_change: is not a key of this table"),
+            ("[[limits]]", "[[limist]]", "limist: is not a key of this table"),
+            ("[rules]", "[rules", "rack.toml:"),
+        ] {
+            assert!(GOOD.contains(from), "{from}");
+            let text = read(&GOOD.replacen(from, to, 1)).err().unwrap_or_else(|| panic!("{to} was accepted"));
+            assert!(text.contains(wanted), "{to}: wanted {wanted}, got:\n{text}");
+            assert!(text.contains("rack.toml:") && text.contains('^'), "{to}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_near_miss_is_offered() {
+        let offered = |from: &str, to: &str| read(&GOOD.replacen(from, to, 1)).err().unwrap();
+        assert!(offered("variant = \"other\"", "variant = \"othre\"").contains("did you mean `other`?"));
+        assert!(offered("[[limits]]", "[[limist]]").contains("did you mean `limits`?"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_scenario_is_shown_in_its_own_file() {
+        let text = read(&GOOD.replacen("link.toml", "wrong.toml", 1)).err().unwrap();
+        assert!(text.contains("wrong.toml:") && text.contains("did you mean `size`?"), "{text}");
+    }
+
+    #[test]
+    fn a_suite_of_nothing_is_refused() {
+        let text = read("question = \"x\"").err().unwrap();
+        assert!(text.contains("scenarios: there is none"), "{text}");
+        let missing = load(Path::new("/nowhere/rack.toml")).err().unwrap().to_string();
+        assert!(missing.contains("/nowhere/rack.toml") && missing.contains("soft.toml"), "{missing}");
+    }
+
+    #[test]
+    fn the_shipped_suites_are_read_and_listed() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/nightly");
+        let readme = include_str!("../../../../scenarios/README.md");
+        for name in ["soft", "roce"] {
+            let suite = load(&folder.join(format!("{name}.toml"))).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(suite.source.lines().next(), Some(format!("# {}", suite.question).as_str()), "{name}");
+            assert!(readme.contains(&format!("nightly/{name}.toml | {}", suite.question)), "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_change_to_a_good_file_panics(at in 0usize..GOOD.len(), junk in "[\\[\\]=\"\\n.a0%]{0,3}", cut in 0usize..6) {
+            let end = (at + cut).min(GOOD.len());
+            let _ = read(&format!("{}{junk}{}", &GOOD[..at], &GOOD[end..]));
+        }
+    }
+}
