@@ -15,7 +15,10 @@ use rdma_harness::{
     store::{NewNight, Store},
     words,
 };
-use reports::history::{NightReport, NightVerdict};
+use reports::{
+    history::{NightReport, NightVerdict},
+    render::history,
+};
 use schema::{NightPart, Origin};
 
 use super::{Place, output, progress::Shown};
@@ -118,9 +121,9 @@ impl Nightly {
     /// Says what came out.
     fn conclude(&self, report: &NightReport, troubled: bool) -> anyhow::Result<Exit> {
         if self.json {
-            output::print(&serde_json::to_string_pretty(report)?)?;
+            output::print(&history::json(report))?;
         } else {
-            output::print(&format!("{:?}: {} findings", report.verdict, report.findings.len()))?;
+            output::print(&history::lines(report).join("\n"))?;
         }
         Ok(match report.verdict {
             NightVerdict::Regression => Exit::Regression,
