@@ -7,14 +7,18 @@
 
 use std::fmt::Write as _;
 
-use schema::{Campaign, CampaignRun, EncodedHistogram, Point, Purpose, histogram::HistogramError};
+use schema::{
+    Campaign, CampaignRun, EncodedHistogram, Night, NightPart, Point, Purpose, histogram::HistogramError,
+};
 
 /// Why a campaign cannot be exported.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "run {number} at {msg_bytes}: {source}; the store is damaged, export another campaign or restore the file"
+    "campaign {campaign}, run {number} at {msg_bytes}: {source}; the store is damaged, export another campaign or restore the file"
 )]
 pub struct HlogError {
+    /// The campaign.
+    pub campaign: i64,
     /// The run.
     pub number: u32,
     /// The point.
@@ -25,20 +29,59 @@ pub struct HlogError {
 
 /// The histograms of the runs the filter lets through. Values are ns; the interval maximum column is in ms, as usual.
 pub fn hlog(campaign: &Campaign, filter: impl Fn(&CampaignRun) -> bool) -> Result<Vec<u8>, HlogError> {
-    let started = seconds(campaign.started_at_unix_ms);
-    let mut text = format!(
-        "#[rdma-harness: campaign {}, values in ns]\n#[Histogram log format version 1.3]\n#[StartTime: {started:.3} (seconds since epoch)]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
-        campaign.id
-    );
+    let started = campaign.started_at_unix_ms;
+    let mut text = header(&format!("campaign {}", campaign.id), started);
+    lines(&mut text, campaign, filter, started, |run, point| tag(run, point))?;
+    Ok(text.into_bytes())
+}
+
+/// The histograms of the campaigns of a night, in their order; tags begin with the scenario, and with `confirm` for what was
+/// made again.
+pub fn night_hlog(night: &Night, campaigns: &[Campaign]) -> Result<Vec<u8>, HlogError> {
+    let started = night.started_at_unix_ms;
+    let mut text = header(&format!("night {} of {}", night.id, one_line(&night.suite)), started);
+    for campaign in campaigns {
+        let again = night
+            .campaigns
+            .iter()
+            .any(|part| part.campaign == campaign.id && part.part == NightPart::Confirm);
+        let prefix = one_word(&format!("{}{}", if again { "confirm/" } else { "" }, campaign.scenario));
+        lines(&mut text, campaign, |_| true, started, |run, point| format!("{prefix}/{}", tag(run, point)))?;
+    }
+    Ok(text.into_bytes())
+}
+
+fn header(of: &str, started_at_unix_ms: u64) -> String {
+    format!(
+        "#[rdma-harness: {of}, values in ns]\n#[Histogram log format version 1.3]\n#[StartTime: {:.3} (seconds since epoch)]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
+        seconds(started_at_unix_ms)
+    )
+}
+
+fn lines(
+    text: &mut String,
+    campaign: &Campaign,
+    filter: impl Fn(&CampaignRun) -> bool,
+    started_at_unix_ms: u64,
+    tag: impl Fn(&CampaignRun, &Point) -> String,
+) -> Result<(), HlogError> {
     for run in campaign.runs.iter().filter(|run| filter(run)) {
-        let offset = seconds(run.record.started_at_unix_ms) - started;
+        let offset = seconds(run.record.started_at_unix_ms) - seconds(started_at_unix_ms);
         for point in &run.record.points {
+            let tag = tag(run, point);
             for (what, histogram) in histograms(point) {
-                line(&mut text, run, point, (what, histogram), offset)?;
+                line(text, point, &format!("{tag}{what}"), histogram, offset).map_err(|source| {
+                    HlogError {
+                        campaign: campaign.id,
+                        number: run.number(),
+                        msg_bytes: point.msg_bytes,
+                        source,
+                    }
+                })?;
             }
         }
     }
-    Ok(text.into_bytes())
+    Ok(())
 }
 
 /// Every histogram of a point, and how its tag ends; the point's own has no ending.
@@ -54,28 +97,31 @@ fn histograms(point: &Point) -> Vec<(&'static str, &EncodedHistogram)> {
 
 fn line(
     text: &mut String,
-    run: &CampaignRun,
     point: &Point,
-    (what, histogram): (&str, &EncodedHistogram),
+    tag: &str,
+    histogram: &EncodedHistogram,
     offset: f64,
-) -> Result<(), HlogError> {
-    let decoded = histogram.decode().map_err(|source| HlogError {
-        number: run.number(),
-        msg_bytes: point.msg_bytes,
-        source,
-    })?;
+) -> Result<(), HistogramError> {
+    let decoded = histogram.decode()?;
     let length = point.duration_ns.get() as f64 / 1e9;
     let max = decoded.max() as f64 / 1e6;
     let histogram = &histogram.hdr_v2_deflate_base64;
-    let _ = writeln!(text, "Tag={}{what},{offset:.3},{length:.3},{max:.3},{histogram}", tag(run, point));
+    let _ = writeln!(text, "Tag={tag},{offset:.3},{length:.3},{max:.3},{histogram}");
     Ok(())
 }
 
 /// `write/64Ki/deep/12`, with `control` for a control; a tag holds neither comma nor blank.
 fn tag(run: &CampaignRun, point: &Point) -> String {
     let control = if run.purpose == Purpose::Control { "-control" } else { "" };
-    format!("{}/{}/{}{control}/{}", run.workload, point.msg_bytes, run.variant, run.sequence)
-        .replace([',', ' ', '\n', '\r'], "_")
+    one_word(&format!("{}/{}/{}{control}/{}", run.workload, point.msg_bytes, run.variant, run.sequence))
+}
+
+fn one_word(text: &str) -> String {
+    text.replace([',', ' ', '\n', '\r'], "_")
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
 }
 
 fn seconds(unix_ms: u64) -> f64 {
@@ -118,10 +164,30 @@ mod tests {
     }
 
     #[test]
+    fn a_night_has_the_lines_of_its_campaigns_and_says_which_were_made_again() {
+        let first = Sample { blocks: 1, ..Sample::default() }.campaign();
+        let again = Campaign { id: first.id + 1, ..first.clone() };
+        let mut night = crate::testing::night_report().night;
+        night.started_at_unix_ms = first.started_at_unix_ms - 5_000;
+        night.campaigns[0].campaign = first.id;
+        night.campaigns[1].campaign = again.id;
+        let log = String::from_utf8(night_hlog(&night, &[first.clone(), again]).unwrap()).unwrap();
+        assert!(log.starts_with("#[rdma-harness: night 120 of nightly, values in ns]\n"), "{log}");
+        let lines: Vec<&str> = log.lines().filter(|line| line.starts_with("Tag=")).collect();
+        assert_eq!(lines.len(), 2 * first.runs.len());
+        let (early, late) = lines.split_at(first.runs.len());
+        assert!(early.iter().all(|line| line.starts_with(&format!("Tag={}/write/", first.scenario))));
+        assert!(late.iter().all(|line| line.starts_with(&format!("Tag=confirm/{}/write/", first.scenario))));
+        let offset = |line: &str| line.split(',').nth(1).unwrap().parse::<f64>().unwrap();
+        let ran = first.runs[0].record.started_at_unix_ms - night.started_at_unix_ms;
+        assert_eq!(offset(early[0]), ran as f64 / 1e3);
+    }
+
+    #[test]
     fn a_damaged_histogram_is_named() {
         let mut campaign = Sample { blocks: 1, ..Sample::default() }.campaign();
         campaign.runs[1].record.points[0].histogram.hdr_v2_deflate_base64 = "AAAA".into();
         let error = hlog(&campaign, |_| true).unwrap_err().to_string();
-        assert!(error.starts_with("run 2 at 64Ki: histogram is not HdrHistogram V2"), "{error}");
+        assert!(error.starts_with("campaign 7, run 2 at 64Ki: histogram is not HdrHistogram V2"), "{error}");
     }
 }

@@ -5,4 +5,4 @@ mod hlog;
 pub mod night;
 
 pub use csv::csv;
-pub use hlog::{HlogError, hlog};
+pub use hlog::{HlogError, hlog, night_hlog};
