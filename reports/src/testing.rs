@@ -12,7 +12,7 @@ mod watched;
 
 pub use large::large;
 pub use night_campaigns::night_campaigns;
-pub use night_report::{night_history, night_report, quiet_night_report};
+pub use night_report::{awkward_names, awkward_night, night_history, night_report, quiet_night_report};
 
 use std::{collections::BTreeMap, f64::consts::LN_2, sync::LazyLock};
 

@@ -2,10 +2,13 @@
 
 mod common;
 
+use std::{collections::HashSet, fs, path::Path};
+
 use reports::{
-    export::night,
-    testing::{night_history, night_report, quiet_night_report},
+    export::night::{self, Format},
+    testing::{awkward_night, night_history, night_report, quiet_night_report},
 };
+use serde_json::Value;
 
 fn golden(name: &str, text: &str) {
     common::golden(&format!("nights/{name}"), text);
@@ -13,27 +16,57 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn a_night_with_every_kind_of_finding() {
-    let report = night_report();
-    golden("metrics.prom", &night::prometheus(&report));
-    golden("metrics.openmetrics.txt", &night::open_metrics(&report));
-    golden("otava.csv", &night::wide_csv(&report));
-    golden("otava.yaml", &night::otava_config(&report, "otava.csv"));
-    golden("bencher.json", &night::bencher(&report));
-    golden("bigger-is-better.json", &night::bigger_is_better(&report));
-    golden("smaller-is-better.json", &night::smaller_is_better(&report));
+    let (history, report) = (night_history(), night_report());
+    for format in Format::ALL.into_iter().filter(|format| ![Format::Csv, Format::Json].contains(format)) {
+        golden(format.file(), &format.of(&history, &report));
+    }
 }
 
 #[test]
 fn a_night_with_nothing_to_say() {
-    golden("quiet.prom", &night::prometheus(&quiet_night_report()));
+    let report = quiet_night_report();
+    for format in [Format::Markdown, Format::GithubAnnotations] {
+        golden(&format!("quiet-{}", format.file()), &format.of(&night_history(), &report));
+    }
 }
 
 #[test]
 fn the_runs_behind_a_night() {
     let mut history = night_history();
     history.nights.drain(..18);
-    for series in &mut history.series {
-        series.values.retain(|value| value.night > 118);
-    }
     golden("runs.csv", &night::long_csv(&history));
+}
+
+/// What is written here is read by the tools it is for, in the end-to-end tests.
+#[test]
+fn names_that_mean_something_to_a_format() {
+    let (history, report) = awkward_night();
+    for format in Format::ALL.into_iter().filter(|format| *format != Format::Json) {
+        golden(&format!("awkward/{}", format.file()), &format.of(&history, &report));
+    }
+}
+
+fn names_in(text: &str) -> HashSet<String> {
+    let word = |rest: &str| {
+        let end = rest.find(|c: char| !(c.is_ascii_lowercase() || c == '_')).unwrap_or(rest.len());
+        rest[..end].to_owned()
+    };
+    text.match_indices("rdma_bench_").map(|(at, _)| word(&text[at..])).collect()
+}
+
+#[test]
+fn the_dashboard_asks_for_what_is_exported_and_for_nothing_else() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/grafana-dashboard.json");
+    let dashboard: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    let queries: Vec<&str> = dashboard["panels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().unwrap())
+        .map(|target| target["expr"].as_str().unwrap())
+        .collect();
+    let asked = names_in(&(queries.join("\n") + &dashboard["templating"].to_string()));
+    let exported = names_in(&night::prometheus(&night_report()));
+    assert!(asked.len() > 10, "{asked:?}");
+    assert!(asked.is_subset(&exported), "not exported: {:?}", asked.difference(&exported));
 }

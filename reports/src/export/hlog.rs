@@ -31,7 +31,7 @@ pub struct HlogError {
 pub fn hlog(campaign: &Campaign, filter: impl Fn(&CampaignRun) -> bool) -> Result<Vec<u8>, HlogError> {
     let started = campaign.started_at_unix_ms;
     let mut text = header(&format!("campaign {}", campaign.id), started);
-    lines(&mut text, campaign, filter, started, |run, point| tag(run, point))?;
+    lines(&mut text, campaign, filter, started, tag)?;
     Ok(text.into_bytes())
 }
 

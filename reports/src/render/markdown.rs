@@ -43,7 +43,7 @@ pub fn markdown(campaign: &Campaign, comparison: &Comparison) -> String {
 }
 
 /// A part that is closed until a reader opens it.
-fn folded(text: &mut String, summary: &str, inside: impl FnOnce(&mut String)) {
+pub(super) fn folded(text: &mut String, summary: &str, inside: impl FnOnce(&mut String)) {
     let _ = write!(text, "<details>\n<summary>{}</summary>\n\n", escaped(summary));
     inside(text);
     text.push_str("</details>\n\n");
@@ -318,7 +318,7 @@ fn fact_table<'f>(text: &mut String, view: &View, rows: impl Iterator<Item = &'f
     );
 }
 
-fn table(text: &mut String, header: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+pub(super) fn table(text: &mut String, header: &[&str], rows: impl Iterator<Item = Vec<String>>) {
     let header: Vec<String> = header.iter().map(|cell| escaped(cell)).collect();
     let _ = writeln!(text, "| {} |", header.join(" | "));
     let _ = writeln!(text, "|{}", " --- |".repeat(header.len()));
@@ -334,6 +334,6 @@ fn label(view: &View) -> &'static str {
 }
 
 /// Free text, so that it can neither end a table cell nor start a tag.
-fn escaped(text: &str) -> String {
-    text.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
+pub(super) fn escaped(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }

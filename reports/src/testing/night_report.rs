@@ -1,6 +1,7 @@
 //! A night with every kind of finding and every state of a series, judged by hand: what views and exports are tested on. The
 //! figures are plausible, and no rule computed them; how nights are judged is tested elsewhere.
 
+mod awkward;
 mod history;
 
 use schema::{Certainty, ConfigurationChange, Endpoint, FoundBy, History, SCHEMA_VERSION, Trend};
@@ -10,6 +11,7 @@ use crate::history::{
     NightVerdict, PointReport, Rules, SeriesReport, SeriesState,
 };
 
+pub use awkward::{awkward_names, awkward_night};
 pub use history::night_history;
 use history::{FIRST, LAST, NEW_FIRMWARE, series};
 

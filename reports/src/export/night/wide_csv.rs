@@ -6,14 +6,14 @@
 
 use std::{collections::HashMap, fmt::Write as _};
 
-use schema::{ConfigurationChange, Direction, SeriesKey};
+use schema::{Direction, SeriesKey};
 use serde_json::{Value, json};
 
 use super::series::names;
 use crate::{
     export::csv::quoted,
     history::{NightReport, SeriesReport},
-    render::number,
+    render::{history::told, number},
 };
 
 /// Columns before those of the series.
@@ -37,7 +37,7 @@ pub fn wide_csv(report: &NightReport) -> String {
             "{},{},{},{}",
             number::utc_iso(night.started_at_unix_ms),
             night.id,
-            quoted(&changed(report, night.id)),
+            quoted(&told::changed_in(report, night.id)),
             quoted(&filled.join(" "))
         );
         for column in &columns {
@@ -65,7 +65,16 @@ pub fn otava_config(report: &NightReport, file: &str) -> String {
         "type": "csv", "file": file, "time_column": "time", "attributes": ATTRIBUTES, "metrics": metrics,
     });
     let config = json!({ "tests": { (report.suite.as_str()): test } });
-    serde_json::to_string_pretty(&config).expect("texts and numbers are JSON") + "\n"
+    yaml(&serde_json::to_string_pretty(&config).expect("texts and numbers are JSON")) + "\n"
+}
+
+/// JSON is YAML but for characters that YAML wants escaped, and those it takes for the end of a line.
+fn yaml(json: &str) -> String {
+    let escape = |c: char| {
+        matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    };
+    let escaped = |c: char| if escape(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    json.chars().map(escaped).collect()
 }
 
 fn with_values(report: &NightReport) -> impl Iterator<Item = &SeriesReport> {
@@ -95,22 +104,6 @@ impl<'n> Column<'n> {
     }
 }
 
-/// What a night's configuration changed, over all series, each once.
-fn changed(report: &NightReport, night: i64) -> String {
-    let mut all: Vec<&ConfigurationChange> = Vec::new();
-    for epoch in report.series.iter().flat_map(|series| &series.epochs).filter(|epoch| epoch.from == night) {
-        for change in &epoch.changes {
-            if !all.contains(&change) {
-                all.push(change);
-            }
-        }
-    }
-    let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
-    let told =
-        all.iter().map(|change| format!("{} {} -> {}", change.what, side(&change.from), side(&change.to)));
-    told.collect::<Vec<_>>().join("; ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,7 +125,7 @@ mod tests {
         assert_eq!(rows.len(), 1 + report.nights.len());
         assert_eq!(rows[0].len(), 1 + ATTRIBUTES.len() + report.series.len());
         let told: Vec<&str> = rows[1..].iter().map(|row| &row[2]).filter(|text| !text.is_empty()).collect();
-        assert_eq!(told, ["requester.firmware 20.41.1000 -> 20.43.1014"]);
+        assert_eq!(told, ["requester.firmware 20.41.1000 → 20.43.1014"]);
     }
 
     #[test]

@@ -3,18 +3,21 @@
 
 mod campaigns;
 mod list;
+mod markdown;
 mod page;
 mod plot;
 mod scale;
 mod screen;
 mod series;
 mod spark;
+pub(crate) mod told;
 mod words;
 
 use crate::history::NightReport;
 
 pub use campaigns::{CampaignOfNight, Campaigns, flagged};
 pub use list::terminal;
+pub use markdown::markdown;
 pub use page::dashboard;
 pub use series::series;
 

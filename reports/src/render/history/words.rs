@@ -3,7 +3,7 @@
 use schema::{Certainty, ConfigurationChange, Fabric, FoundBy, Metric, Night, Trend};
 
 use crate::{
-    history::{Change, Counts, NightFinding, NightReport, NightVerdict, SeriesReport, SeriesState},
+    history::{Change, Counts, Member, NightFinding, NightReport, NightVerdict, SeriesReport, SeriesState},
     render::{
         change::{self, Written},
         number,
@@ -107,6 +107,16 @@ pub(super) fn configuration_changes(all: &[ConfigurationChange]) -> String {
     all.iter().map(configuration_change).collect::<Vec<_>>().join("; ")
 }
 
+/// What a night changed in the configuration of any series, each once; empty where nothing changed.
+pub(super) fn changed_in(report: &NightReport, night: i64) -> String {
+    let epochs = report.series.iter().flat_map(|series| &series.epochs).filter(|epoch| epoch.from == night);
+    let mut changes: Vec<String> =
+        epochs.flat_map(|epoch| &epoch.changes).map(configuration_change).collect();
+    changes.sort();
+    changes.dedup();
+    changes.join("; ")
+}
+
 /// A night by its number.
 pub(super) fn night_of(report: &NightReport, id: i64) -> Option<&Night> {
     report.nights.iter().find(|night| night.id == id)
@@ -167,7 +177,11 @@ pub(super) fn sentence(report: &NightReport) -> String {
 
 /// What changed and by how much: the largest of a finding's members, or what is wrong in words.
 pub(super) fn how_much(report: &NightReport, finding: &NightFinding) -> String {
-    let Some(member) = finding.members.first() else { return String::new() };
+    finding.members.first().map_or_else(String::new, |member| how_much_of(report, member))
+}
+
+/// The same of one member.
+pub(super) fn how_much_of(report: &NightReport, member: &Member) -> String {
     let metric = series(report, member.series).map(|series| series.key.metric);
     let change =
         member.change.as_ref().zip(metric).map(|(of, metric)| {
@@ -193,14 +207,19 @@ pub(super) fn place(report: &NightReport, finding: &NightFinding) -> String {
     format!("{first}{more}{shared}")
 }
 
+/// How a finding, or a member of it, was found, or why it is known.
+pub(super) fn how(finding: &NightFinding, by: FoundBy, certainty: Certainty) -> String {
+    match &finding.acknowledged {
+        Some(reason) => format!("acknowledged: {reason}"),
+        None => found_by(by, certainty).to_owned(),
+    }
+}
+
 /// A finding in one line without its badge: since when, where, how much, how it was found.
 pub(super) fn finding_line(report: &NightReport, finding: &NightFinding) -> String {
     let new = if finding.new { ", new" } else { "" };
     let since = night(report, finding.since);
-    let how = match &finding.acknowledged {
-        Some(reason) => format!("acknowledged: {reason}"),
-        None => found_by(finding.found_by, finding.certainty).to_owned(),
-    };
+    let how = how(finding, finding.found_by, finding.certainty);
     let parts = [place(report, finding), how_much(report, finding), how];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     format!("since {since}{new}: {}", parts.join(": "))

@@ -70,10 +70,7 @@ impl<'r> Finding<'r> {
             change: change.unwrap_or_default(),
             place: words::place(report, finding),
             since: place.night(finding.since),
-            how: match &finding.acknowledged {
-                Some(reason) => format!("acknowledged: {reason}"),
-                None => words::found_by(finding.found_by, finding.certainty).to_owned(),
-            },
+            how: words::how(finding, finding.found_by, finding.certainty),
             around: around(place, finding, &members),
             links,
             drawn: first.map(|series| (series.id, STEP * report.nights.len().max(1) as u32)),
