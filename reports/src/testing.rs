@@ -8,6 +8,7 @@ pub mod factorial;
 mod large;
 mod night_campaigns;
 mod night_report;
+pub mod nights;
 mod watched;
 
 pub use large::large;
