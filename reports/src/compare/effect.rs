@@ -100,7 +100,7 @@ pub fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
 }
 
 /// The median of sorted values, of which there is at least one.
-pub(super) fn median_of_sorted(sorted: &[f64]) -> f64 {
+pub(crate) fn median_of_sorted(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
 }

@@ -30,6 +30,7 @@ use schema::{Bytes, Campaign, CampaignState, Fabric, Purpose, SCHEMA_VERSION};
 
 use candidate::Candidate;
 pub use detail::{DETAILS, Detail};
+pub(crate) use effect::median_of_sorted;
 pub use effect::spread;
 use factorial::Layout;
 pub use factorial::design as factorial_design;
@@ -38,9 +39,11 @@ use levels::Levels;
 use looks::Standing;
 pub use looks::planned_looks;
 pub use model::*;
+pub(crate) use multiplicity::benjamini_hochberg;
 use pairing::{Place, Runs, Subject};
 use questions::Question;
 use stats::moving_block;
+pub(crate) use stats::student::mean_and_sd;
 pub use steadiness::level as interval_level;
 
 /// How sure to be.

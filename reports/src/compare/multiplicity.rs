@@ -12,7 +12,7 @@ pub(super) fn holm(p: &[f64]) -> Vec<f64> {
 }
 
 /// Benjamini-Hochberg p-values: of the findings below q, at most a share of q is expected to be false.
-pub(super) fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
+pub(crate) fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![0.0; p.len()];
     let mut smallest = 1.0f64;
     for (rank, index) in ascending(p).into_iter().enumerate().rev() {

@@ -39,7 +39,7 @@ impl Default for Rules {
             window_nights: 50,
             change_point_p: 1e-4,
             nights_after: 2,
-            cv_multiple: 3.0,
+            cv_multiple: 2.0,
             winsor_mads: 8.0,
             fence_nights: 30,
             fence_iqr: 3.0,

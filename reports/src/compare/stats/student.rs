@@ -54,7 +54,7 @@ impl Student {
 }
 
 /// Mean and sample standard deviation.
-pub(in crate::compare) fn mean_and_sd(values: &[f64]) -> (f64, f64) {
+pub(crate) fn mean_and_sd(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();

@@ -4,6 +4,7 @@
 //! A night's level of a series is its base, times the steps so far, times the noise of the night. Five runs vary around it.
 
 mod noise;
+pub mod rates;
 
 pub use noise::{Night as NightNoise, Wander};
 

@@ -1,0 +1,202 @@
+//! The change points of one epoch of a series: where its level changed by more than its noise and by more than matters.
+//!
+//! E-divisive proposes; a split stays if it is unlikely by chance, given that a night is often like the one before, and large.
+//! A level has to hold for some nights, or it was an excursion and no level. See docs/adr/0014.
+
+use schema::Certainty;
+
+use super::{
+    Rules,
+    e_divisive::{Bar, Split, merge, weak_splits},
+    level::winsorised,
+    noise::{Noise, inflation},
+};
+
+/// How many times more likely by chance a split may be that is only suspected; also what the search starts from.
+const SUSPECTED_P: f64 = 10.0;
+/// A single night is the fence's question.
+const FEWEST_SUSPECTED: usize = 2;
+
+/// A change of the level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Shift {
+    /// The first value of the new level.
+    pub(super) index: usize,
+    /// p of the split, its memory taken into account.
+    pub(super) p: f64,
+    /// How sure.
+    pub(super) certainty: Certainty,
+}
+
+/// The levels of an epoch.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Shifts {
+    /// Where they begin, but for the first.
+    pub(super) shifts: Vec<Shift>,
+    /// What is left around them; none with too few nights.
+    pub(super) noise: Option<Noise>,
+}
+
+/// The values of an epoch, night by night, and what decides.
+pub(super) struct Epoch<'a> {
+    /// Those nights that have a value.
+    pub(super) values: &'a [f64],
+    /// A smaller change does not matter.
+    pub(super) margin: f64,
+    /// Whether more nights may follow, so that a change near its end may be suspected.
+    pub(super) open: bool,
+    /// The numbers.
+    pub(super) rules: &'a Rules,
+}
+
+impl Epoch<'_> {
+    /// Finds them.
+    pub(super) fn shifts(&self) -> Shifts {
+        let Rules { nights_to_start, window_nights, change_point_p, winsor_mads, .. } = *self.rules;
+        if self.values.len() < (nights_to_start as usize).max(2) {
+            return Shifts { shifts: Vec::new(), noise: None };
+        }
+        let searched = winsorised(self.values, winsor_mads, self.margin);
+        let mut splits =
+            weak_splits(&searched, (window_nights as usize).max(2), SUSPECTED_P * change_point_p);
+        let kept = loop {
+            let inflation_around = |splits: &[usize]| {
+                let memory = Noise::around(&searched, splits).memory;
+                move |nights| inflation(nights, memory)
+            };
+            let kept = merge(&searched, splits, inflation_around, |splits| self.bars(&searched, splits));
+            splits = kept.iter().map(|split| split.index).collect();
+            match self.no_level(&kept) {
+                Some(at) => splits.remove(at),
+                None => break kept,
+            };
+        };
+        let noise = Some(Noise::around(&searched, &splits));
+        let shift = |split: &Split| Shift {
+            index: split.index,
+            p: split.p,
+            certainty: if self.holds(split.index) { Certainty::Confirmed } else { Certainty::Suspected },
+        };
+        Shifts { shifts: kept.iter().map(shift).collect(), noise }
+    }
+
+    /// The least change of a level that is one, as a share.
+    pub(super) fn floor(margin: f64, cv: f64, rules: &Rules) -> f64 {
+        margin.max(rules.cv_multiple * cv)
+    }
+
+    fn bars(&self, searched: &[f64], splits: &[usize]) -> Vec<Bar> {
+        let magnitude = Self::floor(self.margin, Noise::around(searched, splits).cv, self.rules);
+        let p = self.rules.change_point_p;
+        let bar = |index: &usize| Bar { p: if self.holds(*index) { p } else { SUSPECTED_P * p }, magnitude };
+        splits.iter().map(bar).collect()
+    }
+
+    /// Nights that make a level: the first, and those after it.
+    fn nights_of_a_level(&self) -> usize {
+        self.rules.nights_after as usize + 1
+    }
+
+    fn holds(&self, index: usize) -> bool {
+        index + self.nights_of_a_level() <= self.values.len()
+    }
+
+    /// A split that begins or ends an excursion: of the two the likelier by chance.
+    fn no_level(&self, splits: &[Split]) -> Option<usize> {
+        let last = splits.len().checked_sub(1)?;
+        let at_the_end = self.values.len() - splits[last].index;
+        let fewest =
+            if self.open { FEWEST_SUSPECTED.min(self.nights_of_a_level()) } else { self.nights_of_a_level() };
+        if at_the_end < fewest {
+            return Some(last);
+        }
+        let begin = |at: usize| if at == 0 { 0 } else { splits[at - 1].index };
+        let end = (0..=last).find(|at| splits[*at].index - begin(*at) < self.nights_of_a_level())?;
+        Some(if end > 0 && splits[end - 1].p >= splits[end].p { end - 1 } else { end })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::nights::{NightNoise, Wander};
+    use proptest::prelude::*;
+    use rand::SeedableRng;
+
+    fn noisy(levels: &[(usize, f64)], wander: Wander, seed: u64) -> Vec<f64> {
+        let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
+        let mut noise = NightNoise::new(wander, 0.01);
+        let nights = levels.iter().flat_map(|(nights, level)| std::iter::repeat_n(*level, *nights));
+        nights.map(|level| level * (1.0 + noise.next(&mut random))).collect()
+    }
+
+    fn shifts(values: &[f64]) -> Vec<(usize, Certainty)> {
+        let rules = Rules::default();
+        let epoch = Epoch { values, margin: 0.02, open: true, rules: &rules };
+        epoch.shifts().shifts.iter().map(|shift| (shift.index, shift.certainty)).collect()
+    }
+
+    #[test]
+    fn a_change_is_suspected_from_its_second_night_and_confirmed_from_its_third() {
+        let values = noisy(&[(60, 100.0), (10, 92.0)], Wander::Normal, 1);
+        assert_eq!(shifts(&values[..61]), []);
+        assert_eq!(shifts(&values[..62]), [(60, Certainty::Suspected)]);
+        assert_eq!(shifts(&values[..63]), [(60, Certainty::Confirmed)]);
+        assert_eq!(shifts(&values), [(60, Certainty::Confirmed)]);
+    }
+
+    #[test]
+    fn two_odd_nights_are_no_level_and_three_are() {
+        let two = noisy(&[(40, 100.0), (2, 80.0), (30, 100.0)], Wander::Normal, 2);
+        assert_eq!(shifts(&two), []);
+        let three = noisy(&[(40, 100.0), (3, 80.0), (30, 100.0)], Wander::Normal, 2);
+        assert_eq!(shifts(&three), [(40, Certainty::Confirmed), (43, Certainty::Confirmed)]);
+    }
+
+    #[test]
+    fn an_epoch_that_is_over_has_no_suspicions() {
+        let values = noisy(&[(60, 100.0), (2, 92.0)], Wander::Normal, 1);
+        let rules = Rules::default();
+        let closed = Epoch { values: &values, margin: 0.02, open: false, rules: &rules };
+        assert!(closed.shifts().shifts.is_empty());
+    }
+
+    #[test]
+    fn numbers_that_are_mostly_equal_still_have_levels() {
+        let mut values = vec![1_000.0; 40];
+        assert_eq!(shifts(&values), []);
+        values.extend([1_060.0; 5]);
+        assert_eq!(shifts(&values), [(40, Certainty::Confirmed)]);
+        values[20] = 1_500.0;
+        assert_eq!(shifts(&values), [(40, Certainty::Confirmed)]);
+    }
+
+    #[test]
+    fn a_change_that_does_not_matter_is_none() {
+        let values = noisy(&[(100, 100.0), (100, 98.5)], Wander::Normal, 3);
+        assert_eq!(shifts(&values), []);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn units_do_not_matter(
+            values in proptest::collection::vec(0.5f64..2.0, 14..80),
+            scale in 1e-3f64..1e12,
+        ) {
+            let scaled: Vec<f64> = values.iter().map(|value| value * scale).collect();
+            prop_assert_eq!(shifts(&values), shifts(&scaled));
+        }
+
+        #[test]
+        fn any_numbers_have_an_answer(
+            values in proptest::collection::vec(
+                prop_oneof![Just(0.0), Just(1.0), -1e3f64..1e3, proptest::num::f64::NORMAL],
+                0..80,
+            ),
+        ) {
+            shifts(&values);
+        }
+    }
+}
