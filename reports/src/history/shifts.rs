@@ -14,6 +14,8 @@ use super::{
 
 /// How many times more likely by chance a split may be that is only suspected; also what the search starts from.
 const SUSPECTED_P: f64 = 10.0;
+/// Nothing is pulled in closer than this many margins, or a change of numbers that are mostly equal would shrink to nothing.
+const REACH_IN_MARGINS: f64 = 2.0;
 /// A single night is the fence's question.
 const FEWEST_SUSPECTED: usize = 2;
 
@@ -56,7 +58,7 @@ impl Epoch<'_> {
         if self.values.len() < (nights_to_start as usize).max(2) {
             return Shifts { shifts: Vec::new(), noise: None };
         }
-        let searched = winsorised(self.values, winsor_mads, self.margin);
+        let searched = winsorised(self.values, winsor_mads, REACH_IN_MARGINS * self.margin);
         let mut splits =
             weak_splits(&searched, (window_nights as usize).max(2), SUSPECTED_P * change_point_p);
         let kept = loop {
