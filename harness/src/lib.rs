@@ -8,6 +8,7 @@ pub mod agent;
 pub mod boot;
 pub mod doctor;
 pub mod evidence;
+pub mod history;
 pub mod import;
 pub mod interrupt;
 pub mod knowledge;

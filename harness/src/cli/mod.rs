@@ -6,6 +6,7 @@ mod completions;
 mod doctor;
 mod explain;
 mod export;
+mod history;
 mod import;
 mod nightly;
 mod output;
@@ -54,6 +55,8 @@ enum Command {
     Run(run::Run),
     /// Measure a suite of scenarios and hold it against the nights before
     Nightly(nightly::Nightly),
+    /// Show what a suite measured night after night, and say what is known
+    History(history::History),
     /// Look at this host for what changes RDMA: what was read, what is expected, what to do
     Doctor(doctor::Doctor),
     /// Tell what a knob of a host does, or whether something that is said of RDMA hosts holds
@@ -88,6 +91,7 @@ impl Cli {
         match self.command {
             Command::Run(run) => run.execute(&place),
             Command::Nightly(nightly) => nightly.execute(&place),
+            Command::History(history) => history.execute(&place),
             Command::Doctor(doctor) => doctor.execute(),
             Command::Explain(explain) => explain.execute(),
             Command::Tune(tune) => tune.execute(),
@@ -115,6 +119,11 @@ impl Place {
     /// Opens a store that is there, to read.
     fn open(&self) -> Result<Store, StoreError> {
         Store::open(&self.file()?)
+    }
+
+    /// Opens a store that is there, to write.
+    fn open_to_write(&self) -> Result<Store, StoreError> {
+        Store::open_to_write(&self.file()?)
     }
 
     /// Opens the store, making it where there is none.

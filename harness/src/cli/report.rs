@@ -40,7 +40,7 @@ impl Report {
 
 /// Opens the page with whatever the desktop opens pages with. It is written already: that nothing can show it is said, and
 /// fails nothing.
-fn show(html: &Path) {
+pub(super) fn show(html: &Path) {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if !["DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"].into_iter().any(set) {
         eprintln!(

@@ -18,6 +18,8 @@ pub enum Of {
     Night(i64),
     /// All nights of a suite, by its name.
     Suite(String),
+    /// A note or an acknowledgement, by its number.
+    Remark(i64),
 }
 
 impl fmt::Display for Of {
@@ -28,6 +30,7 @@ impl fmt::Display for Of {
             Of::Night(0) => f.write_str("the new night"),
             Of::Night(id) => write!(f, "night {id}"),
             Of::Suite(name) => write!(f, "the nights of {name}"),
+            Of::Remark(id) => write!(f, "remark {id}"),
         }
     }
 }

@@ -46,6 +46,20 @@ impl Store {
         })
     }
 
+    /// Takes a remark back; whether there was one of this number comes back.
+    pub fn remove_note(&mut self, id: i64) -> Result<bool, StoreError> {
+        self.write("removing a note from", Of::Remark(id), |transaction| {
+            Ok(transaction.execute("DELETE FROM note WHERE id = ?1", [id])? > 0)
+        })
+    }
+
+    /// Takes back that a change is known; whether there was an acknowledgement of this number comes back.
+    pub fn remove_acknowledgement(&mut self, id: i64) -> Result<bool, StoreError> {
+        self.write("removing an acknowledgement from", Of::Remark(id), |transaction| {
+            Ok(transaction.execute("DELETE FROM acknowledgement WHERE id = ?1", [id])? > 0)
+        })
+    }
+
     /// Pins a night of a suite by a name; the night that had the name before comes back. The time is in ms since 1970 UTC.
     pub fn set_baseline(
         &mut self,

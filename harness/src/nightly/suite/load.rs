@@ -35,6 +35,11 @@ pub fn parse(file: &Path, source: String) -> Result<Suite, SuiteError> {
     }
 }
 
+/// By what nights are judged, from the text that their suite had; the scenarios it names need not be there any more.
+pub fn rules(file: &Path, source: &str) -> Result<Rules, SuiteError> {
+    read_tables(file, source, |root, _| Some(read_rules(root))).map_err(SuiteError::Faults)
+}
+
 fn read(
     root: &Section<'_>,
     file: &Path,

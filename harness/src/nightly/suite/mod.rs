@@ -17,7 +17,7 @@ use crate::{
 };
 
 pub use limit::{Worst, WrittenLimit};
-pub use load::{FEWEST_RUNS, load, parse};
+pub use load::{FEWEST_RUNS, load, parse, rules};
 
 /// A suite file, read, with the scenarios it names.
 pub struct Suite {
