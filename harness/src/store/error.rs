@@ -147,6 +147,18 @@ pub enum StoreError {
         /// What is not writable.
         why: String,
     },
+    /// A log of a killed writer lies beside a file that can only be read, and no copy could be made of both.
+    #[error(
+        "{0} can only be read, and a writer that was killed left its last runs in {0}-wal: copying both to where temporary files \
+         go failed: {cause}; copy both to a folder that may be written, and give the copy as --store FILE",
+        file.display()
+    )]
+    Unfinished {
+        /// The file.
+        file: PathBuf,
+        /// Why there is no copy.
+        cause: std::io::Error,
+    },
     /// Another process measures into this store.
     #[error(
         "another rdma-harness is measuring into {}; two at once would disturb each other; wait for it or give another --store FILE",

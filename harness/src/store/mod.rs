@@ -11,6 +11,7 @@ mod history;
 mod migrations;
 mod night;
 mod open;
+mod read_only;
 mod record;
 mod remarks;
 

@@ -9,10 +9,10 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{Store, StoreError, migrations};
+use super::{Store, StoreError, migrations, read_only};
 
 /// How long a write waits for another process before it gives up.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// `$XDG_DATA_HOME/rdma-harness/store.db`, or the same under `~/.local/share`.
 pub fn default_path() -> Result<PathBuf, StoreError> {
@@ -46,25 +46,24 @@ impl Store {
         Store::open_with(file, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
-    /// Opens a store that is there, to read.
+    /// Opens a store that is there, to read; one that can't be written is read as it is, and nothing is written.
     pub fn open(file: &Path) -> Result<Store, StoreError> {
+        if file.exists() && read_only::why(file).is_some() {
+            return Ok(Store { connection: read_only::open(file)?, file: file.to_owned() });
+        }
         Store::open_to_write(file)
     }
 
     fn open_with(file: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
         let sqlite = |doing| move |source| StoreError::sqlite(doing, file, source);
+        if file.exists() {
+            read_only::why(file)
+                .map_or(Ok(()), |why| Err(StoreError::ReadOnly { file: file.to_owned(), why }))?;
+        }
         let mut connection = Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .map_err(sqlite("opening"))?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(sqlite("opening"))?;
-        refuse_foreign(&connection, file)?;
-        let version = migrations::version(&connection).map_err(sqlite("reading the version of"))?;
-        if version > migrations::NEWEST {
-            return Err(StoreError::Newer {
-                file: file.to_owned(),
-                found: version,
-                known: migrations::NEWEST,
-            });
-        }
+        let version = known_version(&connection, file)?;
         // FULL: a run that was reported as kept survives a power cut too, not only a kill.
         connection
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
@@ -88,6 +87,17 @@ impl Store {
             Err(TryLockError::Error(cause)) => Err(StoreError::Folder { folder: path, cause }),
         }
     }
+}
+
+/// The version of a file that is ours, and not newer than this build.
+pub(super) fn known_version(connection: &Connection, file: &Path) -> Result<i64, StoreError> {
+    refuse_foreign(connection, file)?;
+    let version = migrations::version(connection)
+        .map_err(|source| StoreError::sqlite("reading the version of", file, source))?;
+    if version > migrations::NEWEST {
+        return Err(StoreError::Newer { file: file.to_owned(), found: version, known: migrations::NEWEST });
+    }
+    Ok(version)
 }
 
 /// A file with tables that are not ours is left alone.
