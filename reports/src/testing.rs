@@ -149,7 +149,15 @@ impl Sample {
                 let sequence = runs.len() as u32;
                 let record = self.record(&specs[variant], factor, sequence, &mut random);
                 let (workload, variant) = ("write".to_owned(), variant.to_owned());
-                runs.push(CampaignRun { sequence, block, workload, variant, purpose, record });
+                runs.push(CampaignRun {
+                    sequence,
+                    block,
+                    workload,
+                    variant,
+                    purpose,
+                    record,
+                    pruned_at_unix_ms: None,
+                });
             }
         }
         runs

@@ -55,6 +55,29 @@ fn an_invalid_run_cannot_be_missed_in_any_view() {
 }
 
 #[test]
+fn a_pruned_campaign_keeps_its_verdict_and_says_so_in_every_view() {
+    let (mut campaign, whole) = sample("watched");
+    let empty = schema::EncodedHistogram::encode(&schema::histogram::new_latency_histogram(), 0);
+    for run in &mut campaign.runs {
+        run.pruned_at_unix_ms = Some(1_800_000_000_000);
+        run.record.evidence.clear();
+        for point in &mut run.record.points {
+            point.intervals.clear();
+            point.histogram = empty.clone();
+        }
+    }
+    let comparison = compare(&campaign, &CompareOptions::default());
+    assert_eq!(comparison.verdict, whole.verdict);
+    let runs = format!("{} runs", campaign.runs.len());
+    assert!(render::table(&comparison).contains(&format!("evidence of {runs} was pruned")));
+    for view in [render::html(&campaign, &comparison).unwrap(), render::markdown(&campaign, &comparison)] {
+        assert!(view.contains(&format!("{runs} were pruned, last on 2027-01-15")), "{view}");
+    }
+    let hlog = String::from_utf8(export::hlog(&campaign, |_| true).unwrap()).unwrap();
+    assert_eq!(hlog.matches("was pruned").count(), campaign.runs.len());
+}
+
+#[test]
 fn table_json_and_csv() {
     let (_, comparison) = sample("unstable");
     golden("unstable.txt", &render::table(&comparison));

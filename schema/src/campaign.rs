@@ -163,6 +163,10 @@ pub struct CampaignRun {
     pub purpose: Purpose,
     /// What happened.
     pub record: RunRecord,
+    /// When the samples of its histograms, its time series and the evidence of its hosts were pruned, ms since 1970 UTC; null
+    /// while they are there. What was published of them is kept.
+    #[serde(default)]
+    pub pruned_at_unix_ms: Option<u64>,
 }
 
 impl CampaignRun {

@@ -317,8 +317,9 @@ fn load(connection: &Connection, id: i64) -> Result<Option<Campaign>, RowError> 
 
 fn load_runs(connection: &Connection, id: i64) -> Result<Vec<CampaignRun>, RowError> {
     let mut statement = connection.prepare(&format!(
-        "SELECT p.sequence, block, workload, variant, purpose, last.id FROM ({LAST_TRY}) last
-         JOIN planned_run p ON p.campaign = ?1 AND p.sequence = last.sequence ORDER BY last.id"
+        "SELECT p.sequence, block, workload, variant, purpose, last.id, pruned_at_unix_ms FROM ({LAST_TRY}) last
+         JOIN planned_run p ON p.campaign = ?1 AND p.sequence = last.sequence
+         JOIN run USING (id) ORDER BY last.id"
     ))?;
     let mut rows = statement.query([id])?;
     let mut runs = Vec::new();
@@ -331,6 +332,7 @@ fn load_runs(connection: &Connection, id: i64) -> Result<Vec<CampaignRun>, RowEr
             variant: planned.variant,
             purpose: planned.purpose,
             record: record::load(connection, row.get(5)?)?,
+            pruned_at_unix_ms: row.get::<_, Option<i64>>(6)?.map(|ms| ms as u64),
         });
     }
     Ok(runs)

@@ -20,6 +20,8 @@ pub enum Of {
     Suite(String),
     /// A note or an acknowledgement, by its number.
     Remark(i64),
+    /// All of it.
+    Store,
 }
 
 impl fmt::Display for Of {
@@ -31,6 +33,7 @@ impl fmt::Display for Of {
             Of::Night(id) => write!(f, "night {id}"),
             Of::Suite(name) => write!(f, "the nights of {name}"),
             Of::Remark(id) => write!(f, "remark {id}"),
+            Of::Store => f.write_str("all campaigns and nights"),
         }
     }
 }

@@ -11,6 +11,7 @@ mod history;
 mod migrations;
 mod night;
 mod open;
+mod prune;
 mod read_only;
 mod record;
 mod remarks;
@@ -25,6 +26,7 @@ pub use foreign::{ForeignAdded, ForeignNight, ForeignRun};
 pub use history::SuiteHead;
 pub use night::{NewNight, NewValue};
 pub use open::default_path;
+pub use prune::{Prunable, PruneRule, Pruned};
 
 /// An open store.
 pub struct Store {

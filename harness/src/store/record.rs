@@ -22,7 +22,7 @@ const SERIES: [(&str, &str); 2] =
 /// The numbers of a point that are not of a summary.
 const THROUGHPUT: [&str; 2] = ["bandwidth_bits_per_sec", "messages_per_sec"];
 /// What a stored histogram and its JSON call the same bytes.
-const HDR: &str = "hdr_v2_deflate_base64";
+pub(super) const HDR: &str = "hdr_v2_deflate_base64";
 
 fn shape(key: &str) -> RowError {
     RowError::Shape(key.to_owned())

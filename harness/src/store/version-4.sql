@@ -9,6 +9,9 @@ ALTER TABLE campaign ADD COLUMN uid TEXT;
 UPDATE campaign SET uid = 'before-4-' || id || '-' || started_at_unix_ms || '-' || seed || '-' || scenario;
 CREATE UNIQUE INDEX campaign_by_uid ON campaign (uid);
 
+-- When the samples of a run's histograms, its time series and its evidence were pruned; absent while they are there.
+ALTER TABLE run ADD COLUMN pruned_at_unix_ms INTEGER;
+
 CREATE TABLE night (
     id                 INTEGER PRIMARY KEY AUTOINCREMENT,
     uid                TEXT NOT NULL UNIQUE,

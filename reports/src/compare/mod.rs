@@ -117,6 +117,7 @@ pub fn compare(campaign: &Campaign, options: &CompareOptions) -> Comparison {
         factorial: layout.as_ref().map(Layout::design),
         cells: cells.into_iter().filter(|cell| cell.gated || !cell.pairs.is_empty()).collect(),
         unusable: runs.unusable().cloned().collect(),
+        pruned_runs: campaign.runs.iter().filter(|run| run.pruned_at_unix_ms.is_some()).count() as u32,
         evidence: evidence::summarise(campaign),
         baseline,
     }

@@ -66,6 +66,10 @@ fn lines(
     tag: impl Fn(&CampaignRun, &Point) -> String,
 ) -> Result<(), HlogError> {
     for run in campaign.runs.iter().filter(|run| filter(run)) {
+        if run.pruned_at_unix_ms.is_some() {
+            let _ = writeln!(text, "#[run {} was pruned: it has no histograms any more]", run.number());
+            continue;
+        }
         let offset = seconds(run.record.started_at_unix_ms) - seconds(started_at_unix_ms);
         for point in &run.record.points {
             let tag = tag(run, point);

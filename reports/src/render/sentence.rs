@@ -24,6 +24,10 @@ pub(super) fn said(comparison: &Comparison) -> String {
     if !comparison.finished {
         text.push_str(" The campaign is unfinished.");
     }
+    if comparison.pruned_runs > 0 {
+        let runs = number::counted(comparison.pruned_runs, "run");
+        text.push_str(&format!(" The evidence of {runs} was pruned; their numbers are kept."));
+    }
     text
 }
 

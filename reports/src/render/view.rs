@@ -193,7 +193,19 @@ fn warnings(campaign: &Campaign, comparison: &Comparison) -> Vec<String> {
         warnings.push(format!("{lost} of {of} runs could not be used; {each}. They are listed below."));
     }
     warnings.extend(evidence::invalid(comparison));
+    warnings.extend(pruned(campaign, comparison));
     warnings
+}
+
+/// What is no longer there to be shown, and since when.
+fn pruned(campaign: &Campaign, comparison: &Comparison) -> Option<String> {
+    let last = campaign.runs.iter().filter_map(|run| run.pruned_at_unix_ms).max()?;
+    Some(format!(
+        "The samples, time series and host evidence of {} of {} runs were pruned, last on {} UTC. What was published of them is kept and compared; distributions and findings of those runs are not shown.",
+        comparison.pruned_runs,
+        campaign.runs.len(),
+        number::utc(last),
+    ))
 }
 
 fn summary(campaign: &Campaign) -> String {

@@ -59,6 +59,7 @@ pub fn campaign(
                 variant: variant.name.clone(),
                 purpose: if row.is_some() { Purpose::Measure } else { Purpose::Control },
                 record: record_of(vec![point_of_bandwidth(SIZE, bits_per_sec(block, row))]),
+                pruned_at_unix_ms: None,
             });
         }
     }

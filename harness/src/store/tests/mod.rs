@@ -2,6 +2,8 @@
 
 mod nights;
 
+pub(super) use nights::{begin_night, value};
+
 use std::{fs, path::PathBuf, time::Duration};
 
 use pretty_assertions::assert_eq;
@@ -23,7 +25,7 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
 }
 
 /// The plan that leads to a campaign.
-fn plan_of(campaign: &Campaign) -> Plan {
+pub(super) fn plan_of(campaign: &Campaign) -> Plan {
     let mut runs: Vec<PlannedRun> = campaign
         .runs
         .iter()
@@ -61,10 +63,15 @@ fn begin(store: &mut Store, campaign: &Campaign) -> i64 {
 
 fn keep(store: &mut Store, campaign: &Campaign) -> i64 {
     let id = begin(store, campaign);
-    for run in &campaign.runs {
-        store.add_run(id, run.sequence, &run.record, Duration::ZERO).unwrap();
-    }
+    fill(store, &Campaign { id, ..campaign.clone() });
     id
+}
+
+/// Adds every run of a campaign that has begun.
+pub(super) fn fill(store: &mut Store, campaign: &Campaign) {
+    for run in &campaign.runs {
+        store.add_run(campaign.id, run.sequence, &run.record, Duration::ZERO).unwrap();
+    }
 }
 
 fn sample() -> Campaign {

@@ -18,12 +18,12 @@ fn open() -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
-fn begin_night(store: &mut Store, suite: &str, started_at_unix_ms: u64) -> i64 {
+pub(in crate::store) fn begin_night(store: &mut Store, suite: &str, started_at_unix_ms: u64) -> i64 {
     let new = NewNight { suite, suite_toml: "name = \"s\"", origin: Origin::Measured, started_at_unix_ms };
     store.begin_night(&new).unwrap()
 }
 
-pub(super) fn key(workload: &str) -> SeriesKey {
+fn key(workload: &str) -> SeriesKey {
     let end = |host: &str| Endpoint { host: host.into(), device: "mlx5_0".into() };
     SeriesKey {
         engine: "verbs-bench".into(),
@@ -38,7 +38,7 @@ pub(super) fn key(workload: &str) -> SeriesKey {
     }
 }
 
-pub(super) fn value(workload: &str, value: f64) -> NewValue {
+pub(in crate::store) fn value(workload: &str, value: f64) -> NewValue {
     NewValue {
         key: key(workload),
         configuration: Configuration(BTreeMap::from([("kernel".into(), "6.1".into())])),

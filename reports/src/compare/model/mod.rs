@@ -57,6 +57,9 @@ pub struct Comparison {
     pub cells: Vec<Cell>,
     /// Runs that could not be used, in time order.
     pub unusable: Vec<UnusableRun>,
+    /// Runs whose samples, time series and evidence were pruned; their published numbers are compared as ever.
+    #[serde(default)]
+    pub pruned_runs: u32,
     /// What the hosts did around the runs; null where nobody watched, and in documents of earlier releases.
     #[serde(default)]
     pub evidence: Option<EvidenceSummary>,

@@ -69,6 +69,9 @@ fn of(
             msg_bytes: point.msg_bytes,
             source: cause,
         })?;
+        if histogram.is_empty() {
+            continue; // its run was pruned
+        }
         runs.push(quantiles(&histogram, &grid));
         match &mut all {
             None => all = Some(histogram),
