@@ -8,6 +8,7 @@ mod configuration;
 mod crew;
 mod kept;
 mod night;
+mod recheck;
 mod resume;
 pub mod suite;
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub use configuration::configuration;
 pub use crew::{Crew, Leg, NightObserver};
 pub use kept::ENGINE;
 pub use night::{Night, NightEnding, NightError};
+pub use recheck::recheck;
 pub use resume::{ResumeNightError, find};
 pub use suite::{Entry, Kept, Suite, SuiteError};
 pub use values::{Derived, FEWEST_VALID, derive, median};

@@ -280,6 +280,12 @@ fn planned_run(row: &Row<'_>) -> Result<PlannedRun, RowError> {
 }
 
 fn load(connection: &Connection, id: i64) -> Result<Option<Campaign>, RowError> {
+    let Some(campaign) = load_head(connection, id)? else { return Ok(None) };
+    Ok(Some(Campaign { runs: load_runs(connection, id)?, ..campaign }))
+}
+
+/// A campaign without its runs.
+pub(super) fn load_head(connection: &Connection, id: i64) -> Result<Option<Campaign>, RowError> {
     let Some(head) = connection.query_row(&format!("{HEADS} WHERE c.id = ?1"), [id], head).optional()? else {
         return Ok(None);
     };
@@ -311,7 +317,7 @@ fn load(connection: &Connection, id: i64) -> Result<Option<Campaign>, RowError> 
             stop: from_json(&text(9)?)?,
         },
         gates: from_json(&text(7)?)?,
-        runs: load_runs(connection, id)?,
+        runs: Vec::new(),
     }))
 }
 

@@ -150,16 +150,23 @@ pub enum StoreError {
         /// What is not writable.
         why: String,
     },
-    /// A log of a killed writer lies beside a file that can only be read, and no copy could be made of both.
+    /// It has to be read through a copy, and there is none.
     #[error(
-        "{0} can only be read, and a writer that was killed left its last runs in {0}-wal: copying both to where temporary files \
-         go failed: {cause}; copy both to a folder that may be written, and give the copy as --store FILE",
+        "copying {} and what lies in its log to the folder for temporary files: {cause}; set TMPDIR to a folder with room for it",
         file.display()
     )]
-    Unfinished {
+    Copy {
         /// The file.
         file: PathBuf,
         /// Why there is no copy.
+        cause: std::io::Error,
+    },
+    /// A backup could not be written.
+    #[error("writing the backup {}: {cause}; {}", file.display(), backup_advice(cause))]
+    Backup {
+        /// The file it should be.
+        file: PathBuf,
+        /// Why not.
         cause: std::io::Error,
     },
     /// Another process measures into this store.
@@ -171,6 +178,15 @@ pub enum StoreError {
         /// The file.
         file: PathBuf,
     },
+}
+
+fn backup_advice(cause: &std::io::Error) -> &'static str {
+    match cause.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            "it was left alone; give another name, or --force to replace a file that is not the store itself"
+        }
+        _ => "give another place; the store is as it was",
+    }
 }
 
 fn wanted(campaign: Option<i64>) -> String {

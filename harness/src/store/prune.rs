@@ -229,8 +229,9 @@ mod tests {
             for point in &mut run.record.points {
                 point.intervals.clear();
                 point.histogram = empty.clone();
-                point.completion_histogram.as_mut().map(|histogram| *histogram = empty.clone());
-                point.reverse.as_mut().map(|reverse| reverse.histogram = empty.clone());
+                point.completion_histogram = point.completion_histogram.as_ref().map(|_| empty.clone());
+                let histogram = empty.clone();
+                point.reverse = point.reverse.take().map(|reverse| Reverse { histogram, ..reverse });
             }
         }
         assert_eq!(store.load(campaign.id).unwrap(), campaign);

@@ -30,24 +30,36 @@ pub(super) fn why(file: &Path) -> Option<String> {
 /// Opens a store to read it without writing a byte to it or beside it.
 pub(super) fn open(file: &Path) -> Result<Connection, StoreError> {
     let sqlite = |source| StoreError::sqlite("opening", file, source);
-    let connection = match shared(file) {
+    // Whoever has it open has a log beside it; where there is none, nothing shall be made.
+    let opened = if log(file).exists() { shared(file) } else { alone(file) };
+    let connection = match opened {
         Ok(connection) => connection,
         Err(error) if !needs_to_write(&error) => return Err(sqlite(error)),
         Err(_) if unfinished_log(file) => {
-            let copied = copy_with_log(file)
-                .map_err(|cause| StoreError::Unfinished { file: file.to_owned(), cause })?;
+            let copied =
+                copy_with_log(file).map_err(|cause| StoreError::Copy { file: file.to_owned(), cause })?;
             private(&copied.connection).map_err(sqlite)?
         }
         Err(_) => alone(file).map_err(sqlite)?,
     };
-    let version = open::known_version(&connection, file)?;
-    if version == migrations::NEWEST {
+    if open::known_version(&connection, file)? == migrations::NEWEST {
         return Ok(connection);
     }
     let mut copy = private(&connection).map_err(sqlite)?;
     migrations::migrate(&mut copy)
         .map_err(|source| StoreError::sqlite("migrating a copy of", file, source))?;
     Ok(copy)
+}
+
+/// Copies a store, brought to the version of this build, into a file that is not there yet.
+pub(super) fn copy(file: &Path, to: &Path) -> Result<(), StoreError> {
+    let source = open(file)?;
+    let copied = || -> rusqlite::Result<()> {
+        let mut copy = Connection::open(to)?;
+        Backup::new(&source, &mut copy)?.step(-1)?;
+        Ok(())
+    };
+    copied().map_err(|source| StoreError::sqlite("copying", file, source))
 }
 
 /// As one reader among others, where their meeting place is there.
