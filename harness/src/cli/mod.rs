@@ -12,16 +12,18 @@ mod nightly;
 mod output;
 mod plan;
 mod progress;
+mod prune;
 mod report;
 mod run;
 mod runs;
 mod snapshot;
+mod store;
 mod tune;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use rdma_harness::store::{self, Store, StoreError};
+use rdma_harness::store::{Store, StoreError, default_path};
 
 use crate::exit::Exit;
 
@@ -75,6 +77,10 @@ enum Command {
     Export(export::Export),
     /// Read logs of other tools into history
     Import(import::Import),
+    /// Check, back up or merge stores
+    Store(store::StoreFile),
+    /// Let go of what only a closer look at old nights needs: samples, time series, evidence
+    Prune(prune::Prune),
     /// Look after one side of a campaign on this host, driven over stdin and stdout (`run` starts it)
     Agent(agent::Agent),
     /// Record this host as a tree of files that `doctor --sysroot` reads, redacted
@@ -101,6 +107,8 @@ impl Cli {
             Command::Report(report) => report.execute(&place),
             Command::Export(export) => export.execute(&place),
             Command::Import(import) => import.execute(&place),
+            Command::Store(store) => store.execute(&place),
+            Command::Prune(prune) => prune.execute(&place),
             Command::Agent(agent) => agent.execute(),
             Command::Snapshot(snapshot) => snapshot.execute(),
             Command::Completions(completions) => completions.execute(),
@@ -113,7 +121,7 @@ struct Place(Option<PathBuf>);
 
 impl Place {
     fn file(&self) -> Result<PathBuf, StoreError> {
-        self.0.clone().map_or_else(store::default_path, Ok)
+        self.0.clone().map_or_else(default_path, Ok)
     }
 
     /// Opens a store that is there, to read.
