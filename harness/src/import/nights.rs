@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use schema::{Configuration, Endpoint, SeriesKey};
 
 use super::{Log, Measurement};
-use crate::store::{ForeignNight, ForeignRun, NewValue};
+use crate::{
+    nightly::median,
+    store::{ForeignNight, ForeignRun, NewValue},
+};
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -94,7 +97,9 @@ fn values<'m>(measured: impl Iterator<Item = &'m Measurement>, naming: &Naming) 
             mix(&mut of_day.configuration, &measurement.configuration);
         }
     }
-    values.iter_mut().for_each(|of_day| of_day.value = median(&of_day.runs));
+    values
+        .iter_mut()
+        .for_each(|of_day| of_day.value = (!of_day.runs.is_empty()).then(|| median(&of_day.runs)));
     values
 }
 
@@ -146,13 +151,6 @@ fn mix(all: &mut Configuration, one: &Configuration) {
     }
 }
 
-fn median(runs: &[f64]) -> Option<f64> {
-    let mut sorted = runs.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (low, high) = (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
-    Some((low + high) / 2.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,12 +195,5 @@ mod tests {
         assert_eq!((small.failed_runs, small.failure.as_deref()), (1, Some("the table has no value")));
         assert_eq!(small.configuration.0["mtu"], "1024 | 4096");
         assert_eq!(small.key.requester.host, "node1");
-    }
-
-    #[test]
-    fn the_median_of_two_lies_between_them() {
-        assert_eq!(median(&[]), None);
-        assert_eq!(median(&[3.0]), Some(3.0));
-        assert_eq!(median(&[4.0, 1.0]), Some(2.5));
     }
 }
