@@ -61,8 +61,8 @@ fn one_file_that_is_not_understood_keeps_all_out_and_is_named_with_its_line() {
     fs::write(folder.path().join("good.txt"), sample("write_lat.txt")).unwrap();
     fs::write(folder.path().join("torn.txt"), sample("write_lat.txt").replace("3.65 ", "3.65 ?")).unwrap();
     fs::write(folder.path().join("picture.png"), b"\x89PNG\r\n\x1a\n\0").unwrap();
-    let refused = in_folder(folder.path(), &["import", "perftest", "good.txt", "torn.txt", "picture.png"]);
-    refused.expect(2);
+    let refused =
+        in_folder(folder.path(), &["import", "perftest", "good.txt", "torn.txt", "picture.png"]).expect(2);
     assert!(refused.stderr.contains("not understood, and nothing was kept"), "{refused:?}");
     assert!(refused.stderr.contains("torn.txt: line 18: `2 1000"), "{refused:?}");
     assert!(refused.stderr.contains("picture.png: line 1: bytes that are not UTF-8"), "{refused:?}");
