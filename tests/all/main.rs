@@ -23,6 +23,7 @@ mod shown;
 mod snapshot;
 mod ssh;
 mod start_up;
+mod store;
 mod strangers;
 mod threads;
 mod tune;
