@@ -38,9 +38,14 @@ run_tests() { # [cargo package options..] -- [test binary options..]
     fi
 }
 
-python_with_hdrhistogram() {
-    "$E2E_PYTHON" -c 'import hdrh' 2>/dev/null && return
-    python3 -m venv "$target/venv" && "$target/venv/bin/pip" install --quiet hdrhistogram==0.10.8
+# The tools that read what is exported. Of ReFrame the schema of JUnit files is wanted, not what it needs to run.
+python_tools() {
+    local wanted=$target/venv/requirements.txt
+    cmp -s tests/requirements.txt "$wanted" && return
+    python3 -m venv "$target/venv" &&
+        "$target/venv/bin/pip" install --quiet --requirement tests/requirements.txt &&
+        "$target/venv/bin/pip" install --quiet --no-deps reframe-hpc==4.10.4 &&
+        cp tests/requirements.txt "$wanted"
 }
 
 shell_scripts() {
@@ -126,7 +131,8 @@ group build cargo build --locked --release --package verbs-bench --package rdma-
 if wanted check; then groups_check; fi
 if wanted unit; then group unit run_tests --workspace --exclude e2e -- ; fi
 if wanted e2e; then
-    python_with_hdrhistogram
+    python_tools
+    need_promtool
     group e2e run_tests --package e2e --test all -- --include-ignored --test-threads=1
 fi
 if wanted quickstart; then group quickstart scripts/quickstart.sh "$artifacts/quickstart"; fi

@@ -70,3 +70,22 @@ fn the_dashboard_asks_for_what_is_exported_and_for_nothing_else() {
     assert!(asked.len() > 10, "{asked:?}");
     assert!(asked.is_subset(&exported), "not exported: {:?}", asked.difference(&exported));
 }
+
+#[test]
+fn every_sample_in_the_documentation_is_out_of_a_real_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("../docs/outputs.md")).unwrap();
+    let mut samples = 0;
+    let fences: Vec<&str> = page.split("```").collect();
+    for fence in fences.iter().skip(1).step_by(2) {
+        let (head, body) = fence.split_once('\n').unwrap();
+        let Some((_, file)) = head.split_once(' ') else { continue };
+        let real = fs::read_to_string(root.join("tests/golden/nights").join(file)).unwrap();
+        let mut rest = real.lines();
+        for line in body.lines().filter(|line| *line != "…") {
+            assert!(rest.any(|real| real == line), "{file} has no such line there: {line}");
+        }
+        samples += 1;
+    }
+    assert_eq!(samples, 9);
+}

@@ -118,6 +118,29 @@ fetch_libclang_wheel() { # FOLDER
         python3 -m pip install --quiet --no-deps --target "$1/lib/python" libclang==14.0.6
 }
 
+# The checker of Prometheus' files, out of its package: installing that would start a daemon.
+need_promtool() {
+    [ -z "${PROMTOOL:-}" ] || return 0
+    local folder=$repo_root/target/promtool
+    if present promtool; then
+        PROMTOOL=$(command -v promtool)
+    else
+        [ -x "$folder/usr/bin/promtool" ] || fetch_promtool "$folder"
+        PROMTOOL=$folder/usr/bin/promtool
+    fi
+    export PROMTOOL
+}
+
+fetch_promtool() { # FOLDER
+    command -v apt-get >/dev/null || die "no promtool and no apt-get to get it; install Prometheus' promtool"
+    say "fetching promtool"
+    apt-cache show prometheus >/dev/null 2>&1 || as_root apt-get -qq update || die "apt-get update failed; is there a network?"
+    rm -rf "$1" && mkdir -p "$1"
+    (cd "$1" && apt-get -qq -o APT::Sandbox::User=root download prometheus >/dev/null) || die "apt-get could not download: prometheus"
+    dpkg-deb --fsys-tarfile "$1"/prometheus_*.deb | tar -x -C "$1" ./usr/bin/promtool
+    rm "$1"/prometheus_*.deb
+}
+
 need() { # GROUP..
     local group probe package missing=()
     for group in "$@"; do

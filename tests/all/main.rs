@@ -17,6 +17,7 @@ mod import;
 mod kill_resume;
 mod open_loop;
 mod operations;
+mod outputs;
 mod perftest_commands;
 mod record_schema;
 mod shown;
