@@ -8,6 +8,7 @@ mod explain;
 mod export;
 mod history;
 mod import;
+mod night_files;
 mod nightly;
 mod output;
 mod plan;

@@ -21,7 +21,7 @@ use reports::{
 };
 use schema::{NightPart, Origin};
 
-use super::{Place, output, progress::Shown};
+use super::{Place, history::judged, night_files, output, progress::Shown};
 use crate::exit::{Exit, UsageError};
 
 /// Arguments of `nightly`.
@@ -31,6 +31,7 @@ use crate::exit::{Exit, UsageError};
   rdma-harness nightly my-rack.toml --dry-run
   rdma-harness nightly my-rack.toml --resume
   rdma-harness nightly my-rack.toml --json > night.json
+  rdma-harness nightly my-rack.toml --out results
 
 Every scenario is a campaign of its own; the median of its runs is the night's value, held against the nights before. What
 stands out is measured again the same night. docs/nightly.md tells how to write a suite, and how to have it run every night.
@@ -42,8 +43,11 @@ pub(super) struct Nightly {
     /// Print the judged night as one JSON document on stdout, and nothing else there
     #[arg(long)]
     json: bool,
+    /// Write the night to this folder for other tools: JUnit, Prometheus, CSV and more (docs/outputs.md)
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Show what would run and for how long, and run nothing
-    #[arg(long, conflicts_with_all = ["json", "resume"])]
+    #[arg(long, conflicts_with_all = ["json", "resume", "out"])]
     dry_run: bool,
     /// Go on with the newest night of this suite, which did not come to its end: only the missing runs
     #[arg(long)]
@@ -84,7 +88,7 @@ impl Nightly {
             eprintln!("rdma-harness: {complaint}");
         }
         match ending {
-            NightEnding::Judged(report) => self.conclude(&report, troubled),
+            NightEnding::Judged(report) => self.conclude(&store, &report, troubled),
             NightEnding::Interrupted => {
                 let (file, suite) = (store.file().display(), self.suite.display());
                 eprintln!("rdma-harness: night {id} was stopped; what is done is kept");
@@ -119,11 +123,16 @@ impl Nightly {
     }
 
     /// Says what came out.
-    fn conclude(&self, report: &NightReport, troubled: bool) -> anyhow::Result<Exit> {
+    fn conclude(&self, store: &Store, report: &NightReport, troubled: bool) -> anyhow::Result<Exit> {
         if self.json {
             output::print(&history::json(report))?;
         } else {
             output::print(&history::lines(report).join("\n"))?;
+        }
+        if let Some(folder) = &self.out {
+            // As the store has it: its end is known by now.
+            let (past, report) = judged(store, &report.suite, Some(report.night.id))?;
+            night_files::write_all(folder, store, &past, &report)?;
         }
         Ok(match report.verdict {
             NightVerdict::Regression => Exit::Regression,

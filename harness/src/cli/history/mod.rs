@@ -1,6 +1,7 @@
 //! `history`: what a suite measured night after night, and what is said about it.
 
 mod dashboard;
+mod export;
 mod remark;
 mod show;
 
@@ -31,6 +32,7 @@ use crate::exit::{Exit, UsageError};
   rdma-harness history bandwidth node3 --since 30d  the series with these words in their names
   rdma-harness history show write 64Ki bandwidth    one series in full
   rdma-harness history dashboard --out site         the same as a page
+  rdma-harness history export --out results         the last night for other tools
   rdma-harness history note \"cable of node3 swapped\"
   rdma-harness history ack node3 --reason \"new switch\"
 
@@ -49,6 +51,8 @@ enum Command {
     Show(show::Show),
     /// Write a page of all series, with the reports of the campaigns behind its findings
     Dashboard(dashboard::Dashboard),
+    /// Write a night in the forms of CI, monitoring and other tools of regression
+    Export(export::Export),
     /// Write a remark about a night, list remarks, or take one back
     Note(remark::Note),
     /// Say that a change is known, so that it raises no alarm
@@ -92,6 +96,7 @@ impl History {
             None => self.list.execute(place),
             Some(Command::Show(show)) => show.execute(place),
             Some(Command::Dashboard(dashboard)) => dashboard.execute(place),
+            Some(Command::Export(export)) => export.execute(place),
             Some(Command::Note(note)) => note.execute(place),
             Some(Command::Ack(ack)) => ack.execute(place),
             Some(Command::Unack(unack)) => unack.execute(place),
@@ -150,20 +155,33 @@ impl Which {
 
     /// The night, judged by the rules its suite had.
     fn report(&self, store: &Store) -> anyhow::Result<NightReport> {
-        let name = self.name(store)?;
-        let history = store.history(&name, None)?;
-        let refused = |what: String| UsageError(format!("{what} of {name}"));
-        let last = history.nights.last().ok_or_else(|| refused("no night has come to its end".to_owned()))?;
-        let night = self.night.unwrap_or(last.id);
-        let known = (history.nights[0].id, last.id);
-        let no_such =
-            || refused(format!("there is no night {night}; there are nights {} to {}", known.0, known.1));
-        let rules = match history.nights.iter().any(|known| known.id == night) {
-            true => rules(store, night)?,
-            false => return Err(no_such().into()),
-        };
-        judge(&history, night, &rules).ok_or_else(|| no_such().into())
+        Ok(self.judged(store)?.1)
     }
+
+    /// The same, with the history up to it.
+    fn judged(&self, store: &Store) -> anyhow::Result<(schema::History, NightReport)> {
+        judged(store, &self.name(store)?, self.night)
+    }
+}
+
+/// A night of a suite, the last without a number, judged by the rules its suite had, and the history up to it.
+pub(super) fn judged(
+    store: &Store,
+    suite: &str,
+    night: Option<i64>,
+) -> anyhow::Result<(schema::History, NightReport)> {
+    let mut history = store.history(suite, None)?;
+    let refused = |what: String| UsageError(format!("{what} of {suite}"));
+    let last = history.nights.last().ok_or_else(|| refused("no night has come to its end".to_owned()))?;
+    let night = night.unwrap_or(last.id);
+    let known = (history.nights[0].id, last.id);
+    let at = history.nights.iter().position(|known| known.id == night).ok_or_else(|| {
+        refused(format!("there is no night {night}; there are nights {} to {}", known.0, known.1))
+    })?;
+    let rules = rules(store, night)?;
+    let report = judge(&history, night, &rules).expect("the night is of its own history");
+    history.nights.truncate(at + 1);
+    Ok((history, report))
 }
 
 /// By what a night is judged: its suite's rules, or the usual ones for imported logs, which have no suite.
