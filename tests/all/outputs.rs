@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use e2e::{Finished, finish, programs::PATIENCE, programs::repository};
+use e2e::{Finished, finish, programs::PATIENCE, programs::repository, rdma_harness};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -167,4 +167,128 @@ fn the_alerts_of_the_documentation_fire_when_they_should() {
     let file = folder.path().join("test.yml");
     fs::write(&file, test.to_string()).expect("the folder can be written to");
     promtool(&["test", "rules"], &file).expect(0);
+}
+
+fn in_folder(folder: &Path, arguments: &[&str]) -> Finished {
+    finish(rdma_harness(arguments).current_dir(folder).args(["--store", "store.db"]), PATIENCE)
+}
+
+/// Forty days of two series, five runs each, as another tool would have logged them: node1 is 5 % slower from the 35th day on.
+fn logged() -> String {
+    let mut text =
+        "time,scenario,workload,msg_bytes,metric,value,unit,requester_host,requester_device,responder_host\n"
+            .to_owned();
+    let wobble = [0.0012, -0.0031, 0.0024, -0.0008, 0.0037, -0.0019, -0.0027];
+    for day in 0..40_u64 {
+        for (i, host) in ["node1", "node2"].into_iter().enumerate() {
+            let level = if host == "node1" && day >= 34 { 97.4 * 0.95 } else { 97.4 };
+            for run in 0..5_i32 {
+                let off = wobble[(3 * day as usize + i) % wobble.len()] + 0.0004 * f64::from(run - 2);
+                let (time, value) = (FIRST_DAY + day * 86_400, level * (1.0 + off));
+                text += &format!("{time},rack,write,64Ki,bandwidth,{value:.4},Gb/s,{host},mlx5_0,node3\n");
+            }
+        }
+    }
+    text
+}
+
+/// 2026-10-01 02:00 UTC, s.
+const FIRST_DAY: u64 = 1_790_820_000;
+
+#[test]
+#[ignore = "needs the Python packages of tests/requirements.txt and promtool: run by scripts/test.sh"]
+fn otava_and_we_find_the_same_step_in_logs_of_another_tool() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("log.csv"), logged()).expect("the folder can be written to");
+    in_folder(folder.path(), &["import", "csv", "log.csv", "--suite", "rack"]).expect(0);
+    in_folder(folder.path(), &["history", "export", "--out", "results"]).expect(0);
+    let read = read(&folder.path().join("results"));
+    let Junit { tests, failures, errors, skipped } = read.junit;
+    assert_eq!((tests, failures, errors, skipped), (2, 1, 0, 0));
+    assert_eq!(read.prometheus.exit_code, 1.0);
+    assert_eq!(read.prometheus.states, ["regressed", "steady"]);
+    assert_eq!((read.csv.runs, read.csv.rows), (400, 400));
+    let [(series, changes)] = &read.otava.iter().collect::<Vec<_>>()[..] else { panic!("{:?}", read.otava) };
+    assert!(series.contains("/node1:"), "{series}");
+    assert_eq!(**changes, [(FIRST_DAY + 34 * 86_400, "-5".to_owned())]);
+    let said = fs::read_to_string(folder.path().join("results/annotations.txt")).expect("it was written");
+    assert!(
+        said.starts_with("::error title=rack%3A Regressed::since night 35 (2026-11-04), new: "),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_earlier_night_is_exported_as_it_was_then() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("log.csv"), logged()).expect("the folder can be written to");
+    in_folder(folder.path(), &["import", "csv", "log.csv", "--suite", "rack"]).expect(0);
+    let export = |arguments: &[&str]| in_folder(folder.path(), &[&["history", "export"], arguments].concat());
+    let then = export(&["--format", "prometheus", "--night", "30"]).expect(0).stdout;
+    assert!(then.contains("rdma_bench_night_exit_code{suite=\"rack\"} 0\n"), "{then}");
+    let table = export(&["--format", "csv", "--night", "30"]).expect(0).stdout;
+    assert_eq!(table.lines().count(), 1 + 30 * 2 * 5);
+    let whole = export(&["--format", "otava"]).expect(0).stdout;
+    assert_eq!(whole.lines().count(), 1 + 40);
+    let refused = export(&["--format", "junit", "--night", "77"]).expect(2);
+    assert!(refused.stderr.contains("there is no night 77; there are nights 1 to 40 of rack"), "{refused:?}");
+    let refused = export(&["--format", "hlog"]).expect(2);
+    assert!(refused.stderr.contains("night 40 was imported and has no histograms"), "{refused:?}");
+    assert!(export(&[]).expect(2).stderr.contains("--out"));
+}
+
+/// A night of one size and short runs on the software NIC.
+const SUITE: &str = "question = \"Is it as it was?\"\n\n[[scenarios]]\nfile = \"writes.toml\"\n";
+const WRITES: &str = "question = \"How fast are writes?\"
+
+[hosts.requester]
+device = \"soft\"
+
+[hosts.responder]
+cpu = \"none\"
+
+[soft]
+model = \"latency=20us,rate=8Gbps\"
+
+[design]
+seed = 1
+duration = \"60ms\"
+warmup = \"10ms\"
+cooldown = \"1ms\"
+
+[[workloads]]
+name = \"write-64Ki\"
+test = \"bandwidth\"
+op = \"write\"
+size = \"64Ki\"
+";
+
+#[test]
+#[ignore = "needs the Python packages of tests/requirements.txt and promtool: run by scripts/test.sh"]
+fn a_night_leaves_its_files_and_its_histograms_are_read_by_another_implementation() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("small.toml"), SUITE).expect("the folder can be written to");
+    fs::write(folder.path().join("writes.toml"), WRITES).expect("the folder can be written to");
+    let mut night = rdma_harness(&["nightly", "small.toml", "--out", "results", "--store", "store.db"]);
+    finish(night.current_dir(folder.path()), Duration::from_secs(120)).expect(0);
+    let results = folder.path().join("results");
+    let read = read(&results);
+    // Too young to be judged, and said to be.
+    assert_eq!((read.junit.tests, read.junit.failures, read.junit.skipped), (1, 0, 1));
+    assert_eq!(read.csv.runs, 5);
+    assert!(read.prometheus.names.contains(&"rdma_bench_last_run_timestamp_seconds".to_owned()));
+    for file in ["night.md", "annotations.txt", "junit.xml"] {
+        let text = fs::read_to_string(results.join(file)).expect("it was written");
+        assert!(text.to_lowercase().contains("simulated"), "{file} does not say so: {text}");
+    }
+    let mut reader = python();
+    reader.arg(repository().join("tests/fixtures/read_hlog.py")).arg(results.join("runs.hlog"));
+    assert_eq!(finish(&mut reader, PATIENCE).expect(0).stdout.lines().count(), 5);
+    // The same from the store, to the byte.
+    in_folder(folder.path(), &["history", "export", "--out", "again"]).expect(0);
+    for entry in fs::read_dir(&results).expect("the folder is there") {
+        let name = entry.expect("it can be listed").file_name();
+        let bytes = |from: &str| fs::read(folder.path().join(from).join(&name)).expect("it was written");
+        assert_eq!(bytes("results"), bytes("again"), "{name:?}");
+    }
 }

@@ -107,6 +107,9 @@ fn line(
     offset: f64,
 ) -> Result<(), HistogramError> {
     let decoded = histogram.decode()?;
+    if decoded.is_empty() {
+        return Ok(()); // Pruned.
+    }
     let length = point.duration_ns.get() as f64 / 1e9;
     let max = decoded.max() as f64 / 1e6;
     let histogram = &histogram.hdr_v2_deflate_base64;
@@ -185,6 +188,15 @@ mod tests {
         let offset = |line: &str| line.split(',').nth(1).unwrap().parse::<f64>().unwrap();
         let ran = first.runs[0].record.started_at_unix_ms - night.started_at_unix_ms;
         assert_eq!(offset(early[0]), ran as f64 / 1e3);
+    }
+
+    #[test]
+    fn a_histogram_that_was_pruned_has_no_line() {
+        let mut campaign = Sample { blocks: 1, ..Sample::default() }.campaign();
+        let empty = EncodedHistogram::encode(&schema::histogram::new_latency_histogram(), 0);
+        campaign.runs[0].record.points[0].histogram = empty;
+        let log = String::from_utf8(hlog(&campaign, |_| true).unwrap()).unwrap();
+        assert_eq!(log.lines().filter(|line| line.starts_with("Tag=")).count(), campaign.runs.len() - 1);
     }
 
     #[test]
