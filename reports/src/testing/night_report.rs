@@ -43,7 +43,24 @@ pub fn night_report() -> NightReport {
         series: reports,
         notes: history.notes,
         acknowledgements: history.acknowledgements,
-        rules: Rules { baseline: Some("acceptance".into()), ..Rules::default() },
+        rules: rules(),
+    }
+}
+
+/// As they were when this was written down, whatever they are now.
+fn rules() -> Rules {
+    Rules {
+        nights_to_start: 14,
+        window_nights: 50,
+        change_point_p: 1e-4,
+        nights_after: 2,
+        cv_multiple: 2.0,
+        winsor_mads: 8.0,
+        fence_nights: 30,
+        fence_iqr: 3.0,
+        false_discovery_rate: 0.05,
+        baseline: Some("acceptance".into()),
+        ..Rules::default()
     }
 }
 

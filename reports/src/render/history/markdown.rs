@@ -153,7 +153,7 @@ fn rules(text: &mut String, report: &NightReport) {
         let _ = write!(
             text,
             "- Fence: the upper quartile of the changes from night to night of the last {} nights and {} interquartile ranges beyond.\n\
-             - Change points: p below {}, at least {} coefficients of variation, confirmed after {}.\n\
+             - Change points: p below {}, larger than {} coefficients of variation, confirmed after {}.\n\
              - False findings among all findings of a night: {} at most (Benjamini-Hochberg).\n\
              - A series is judged from {} of one configuration on.\n\n",
             rules.fence_nights,
