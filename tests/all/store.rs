@@ -91,6 +91,33 @@ fn fifty_kills_of_nights_lose_nothing_that_was_committed() {
     assert!(now[1] >= last[1] + RUNS && now[3] > last[3], "{last:?} became {now:?}");
 }
 
+#[test]
+fn killed_prunes_merges_and_backups_leave_stores_whole() {
+    let seed = u64::from(std::process::id());
+    eprintln!("moments drawn from seed {seed}");
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let (scenario, other) = (night(), night());
+    fs::copy(other.path("store.db"), scenario.path("other.db")).unwrap();
+    let mut last = holdings(&scenario);
+    for command in ["prune --older-than 0s", "store merge other.db", "store backup copy.db --force"] {
+        let words: Vec<&str> = command.split(' ').collect();
+        for kill in 0..10 {
+            let mut child = scenario.harness(&words).stdout(Stdio::null()).spawn().unwrap();
+            thread::sleep(Duration::from_millis(random.random_range(0..80)));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let now = holdings(&scenario);
+            let lost = last.iter().zip(&now).any(|(before, after)| after < before);
+            assert!(!lost, "{command}, kill {kill}: {last:?} became {now:?}");
+            last = now;
+            let copy = scenario.path("copy.db");
+            assert!(!copy.exists() || check(&copy)["nights"] == last[2], "{command}, kill {kill}");
+        }
+        finish(&mut scenario.harness(&words), PATIENCE).expect(0);
+    }
+    assert_eq!(holdings(&scenario)[1..3], [2 * RUNS, 2]);
+}
+
 /// A shell script in a mount namespace of its own, in the scenario's folder; `$harness` is the program with the store.
 fn in_namespace(scenario: &Scenario, script: &str) -> Command {
     let mut shell = Command::new("unshare");
@@ -236,10 +263,10 @@ fn a_pruned_night_keeps_its_values_and_says_what_is_gone() {
     let run = |words: &[&str]| -> Finished { finish(&mut scenario.harness(words), PATIENCE) };
     let before = holdings(&scenario);
     let dry = run(&["prune", "--older-than", "0s", "--dry-run"]).expect(0).stdout;
-    assert!(dry.contains("would go  5 runs of 1 campaigns, 1 nights"), "{dry}");
+    assert!(dry.contains("would go  runs 5, campaigns 1, nights 1"), "{dry}");
     run(&["history", "note", "kept for later"]).expect(0);
     let kept = run(&["prune", "--older-than", "0s"]).expect(0).stdout;
-    assert!(kept.contains("pruned    0 runs") && kept.contains("kept      nights 1"), "{kept}");
+    assert!(kept.contains("pruned    runs 0,") && kept.contains("kept      nights 1"), "{kept}");
     run(&["prune", "--older-than", "0s", "--also-flagged"]).expect(0);
     assert_eq!(check(&scenario.path("store.db"))["pruned_runs"], RUNS);
     assert_eq!(holdings(&scenario), before);

@@ -62,7 +62,7 @@ impl Prune {
 fn told(did: &str, what: &Prunable, rule: &PruneRule) -> String {
     let Prunable { campaigns, nights, flagged, runs } = what;
     let mut text = format!(
-        "{did:<10}{runs} runs of {} campaigns, {} nights, begun before {}\n",
+        "{did:<10}runs {runs}, campaigns {}, nights {}, begun before {}\n",
         campaigns.len(),
         nights.len(),
         words::moment(rule.before_unix_ms)

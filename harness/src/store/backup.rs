@@ -12,9 +12,12 @@ impl Store {
     /// name once it is whole, checked and on the disk. A file of that name is replaced only with `replace`, and never this store.
     pub fn backup(&self, to: &Path, replace: bool) -> Result<u64, StoreError> {
         let unwritten = |cause: io::Error| StoreError::Backup { file: to.to_owned(), cause };
-        let itself = fs::canonicalize(to).ok() == fs::canonicalize(&self.file).ok() && to.exists();
-        if itself || (!replace && to.exists()) {
-            return Err(unwritten(io::ErrorKind::AlreadyExists.into()));
+        let refused = |why: &str| Err(unwritten(io::Error::new(io::ErrorKind::AlreadyExists, why)));
+        if fs::canonicalize(to).is_ok_and(|to| fs::canonicalize(&self.file).is_ok_and(|file| file == to)) {
+            return refused("it is the store itself");
+        }
+        if !replace && to.exists() {
+            return refused("there is such a file already");
         }
         let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let readable = fs::Permissions::from_mode(0o666); // less the umask, as any file made by hand
@@ -80,7 +83,8 @@ mod tests {
         assert_eq!(fs::read(&to).unwrap(), b"precious");
         store.backup(&to, true).unwrap();
         assert!(Store::open(&to).is_ok());
-        assert!(store.backup(&file, true).is_err());
+        let error = store.backup(&file, true).unwrap_err().to_string();
+        assert!(error.contains("the store itself"), "{error}");
         assert!(store.backup(Path::new("/proc/none/copy.db"), false).is_err());
     }
 }

@@ -183,7 +183,7 @@ pub enum StoreError {
 fn backup_advice(cause: &std::io::Error) -> &'static str {
     match cause.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            "it was left alone; give another name, or --force to replace a file that is not the store itself"
+            "it was left alone; give another name, or replace a file that is not the store with --force"
         }
         _ => "give another place; the store is as it was",
     }

@@ -230,6 +230,39 @@ fn a_version_2_file_opens_and_its_campaign_makes_all_blocks() {
     assert_eq!(store.times(1).unwrap(), [], "what was not noted then is not made up now");
 }
 
+/// Makes a file of version 3 with a campaign that stopped early.
+fn version_3(file: &std::path::Path) {
+    let connection = Connection::open(file).unwrap();
+    connection.execute_batch(include_str!("../../../fixtures/store-version-1.sql")).unwrap();
+    connection.execute_batch(include_str!("../version-2.sql")).unwrap();
+    connection.execute_batch(include_str!("../version-3.sql")).unwrap();
+    connection
+        .execute_batch(
+            "UPDATE campaign SET stopped = 'decided'; UPDATE run SET took_ns = 7; PRAGMA user_version = 3",
+        )
+        .unwrap();
+}
+
+#[test]
+fn a_version_3_file_opens_and_its_copies_are_known_as_one() {
+    let (folder, _) = folder();
+    let (one, two) = (folder.path().join("one.db"), folder.path().join("two.db"));
+    version_3(&one);
+    fs::copy(&one, &two).unwrap();
+    let mut store = Store::open(&one).unwrap();
+    let campaign = store.load(1).unwrap();
+    assert_eq!((campaign.runs.len(), campaign.stopped), (6, Some(Stopped::Decided)));
+    assert!(campaign.runs.iter().all(|run| run.pruned_at_unix_ms.is_none()));
+    assert_eq!(store.times(1).unwrap().len(), 6);
+    assert_eq!((store.suites().unwrap(), store.check().unwrap().problems), (vec![], vec![]));
+    // It takes nights now, and a copy that was migrated by itself is not another campaign.
+    let night = begin_night(&mut store, "s", 1_000);
+    store.keep_values(night, &[value("write", 1.0)]).unwrap();
+    drop(Store::open(&two).unwrap());
+    let merged = store.merge(&two).unwrap();
+    assert_eq!((merged.campaigns.added, merged.campaigns.known, merged.conflicts.len()), (0, 1, 0));
+}
+
 #[test]
 fn a_campaign_that_stopped_early_is_finished_and_misses_nothing() {
     let (_folder, file) = folder();
