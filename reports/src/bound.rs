@@ -24,7 +24,7 @@ pub struct Bound {
 }
 
 /// Why the run is physically impossible; none for a run that may be true.
-pub(crate) fn broken(record: &RunRecord) -> Option<String> {
+pub fn broken(record: &RunRecord) -> Option<String> {
     record.points.iter().find_map(|point| {
         let bound = payload_bound(record, point.msg_bytes)?.bits_per_sec;
         let claimed = point.bandwidth_bits_per_sec.filter(|claimed| *claimed > bound * TOLERANCE)?;

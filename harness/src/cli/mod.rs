@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand. Prints and chooses; what it calls does the work.
 
 mod agent;
+mod baseline;
 mod compare;
 mod completions;
 mod doctor;
@@ -60,6 +61,8 @@ enum Command {
     Nightly(nightly::Nightly),
     /// Show what a suite measured night after night, and say what is known
     History(history::History),
+    /// Pin a night by a name, and compare others with it
+    Baseline(baseline::Baseline),
     /// Look at this host for what changes RDMA: what was read, what is expected, what to do
     Doctor(doctor::Doctor),
     /// Tell what a knob of a host does, or whether something that is said of RDMA hosts holds
@@ -99,6 +102,7 @@ impl Cli {
             Command::Run(run) => run.execute(&place),
             Command::Nightly(nightly) => nightly.execute(&place),
             Command::History(history) => history.execute(&place),
+            Command::Baseline(baseline) => baseline.execute(&place),
             Command::Doctor(doctor) => doctor.execute(),
             Command::Explain(explain) => explain.execute(),
             Command::Tune(tune) => tune.execute(),

@@ -127,7 +127,11 @@ impl Nightly {
         if self.json {
             output::print(&history::json(report))?;
         } else {
+            let (file, night) = (store.file().display(), report.night.id);
             output::print(&history::lines(report).join("\n"))?;
+            output::print(&format!(
+                "kept    {file} (night {night})\nhistory rdma-harness history --store {file}"
+            ))?;
         }
         if let Some(folder) = &self.out {
             // As the store has it: its end is known by now.

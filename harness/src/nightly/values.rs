@@ -1,7 +1,7 @@
 //! A night's values: of every series the median of its valid runs, and what else the runs say. Pure: the same campaign gives the
 //! same values every time, so that what is kept can be checked.
 
-use reports::bound::{Bound, payload_bound};
+use reports::bound::{Bound, broken, payload_bound};
 use schema::{Campaign, CampaignRun, Configuration, Endpoint, Fabric, Level, Metric, RunRecord, Side, Test};
 
 use super::{Kept, configuration::configuration};
@@ -92,6 +92,9 @@ fn fabric_asked(campaign: &Campaign, kept: &Kept) -> Fabric {
 fn value(record: &RunRecord, kept: &Kept) -> Result<f64, String> {
     if !record.is_valid() {
         return Err(words::ending(record));
+    }
+    if let Some(why) = broken(record) {
+        return Err(why);
     }
     let point = record.points.iter().find(|point| point.msg_bytes == kept.msg_bytes);
     let point = point.ok_or_else(|| format!("it measured nothing at {}", kept.msg_bytes))?;
@@ -198,6 +201,19 @@ mod tests {
         let made = campaign.runs.len();
         let derived = &derive(&campaign, &[kept(Metric::Bandwidth)])[0];
         assert_eq!((derived.failed_runs, derived.runs.len()), (2, made - 2));
+    }
+
+    #[test]
+    fn what_no_link_carries_is_no_value() {
+        let mut campaign = campaign(Test::Bandwidth);
+        let made = campaign.runs.len();
+        for run in &mut campaign.runs {
+            run.record.spec.soft_model = Some("rate=100Gbps".parse().unwrap());
+        }
+        campaign.runs[1].record.points[0].bandwidth_bits_per_sec = Some(103e9);
+        let derived = &derive(&campaign, &[kept(Metric::Bandwidth)])[0];
+        assert_eq!((derived.failed_runs as usize, derived.runs.len()), (1, made - 1));
+        assert!(derived.failure.as_deref().unwrap().contains("claims 103.0 Gb/s"), "{:?}", derived.failure);
     }
 
     #[test]

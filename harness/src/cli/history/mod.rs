@@ -134,25 +134,6 @@ fn chosen(report: &NightReport, words: &[String]) -> anyhow::Result<BTreeSet<i64
 }
 
 impl Which {
-    /// The name of the suite, as asked for or the only one.
-    fn name(&self, store: &Store) -> anyhow::Result<String> {
-        let suites = store.suites()?;
-        let names = || suites.iter().map(|suite| suite.name.as_str()).collect::<Vec<_>>().join(", ");
-        let refused = match (&self.suite, suites.as_slice()) {
-            (_, []) => format!(
-                "there are no nights in {}; `rdma-harness nightly SUITE` measures one, `rdma-harness import` reads logs of other tools",
-                store.file().display()
-            ),
-            (Some(name), all) if all.iter().any(|suite| suite.name == *name) => return Ok(name.clone()),
-            (Some(name), _) => {
-                format!("there is no suite `{name}` in {}; there are: {}", store.file().display(), names())
-            }
-            (None, [only]) => return Ok(only.name.clone()),
-            (None, _) => format!("there are several suites; choose one with --suite: {}", names()),
-        };
-        Err(UsageError(refused).into())
-    }
-
     /// The night, judged by the rules its suite had.
     fn report(&self, store: &Store) -> anyhow::Result<NightReport> {
         Ok(self.judged(store)?.1)
@@ -160,7 +141,7 @@ impl Which {
 
     /// The same, with the history up to it.
     fn judged(&self, store: &Store) -> anyhow::Result<(schema::History, NightReport)> {
-        judged(store, &self.name(store)?, self.night)
+        judged(store, &suite_meant(store, self.suite.as_deref())?, self.night)
     }
 }
 
@@ -184,8 +165,27 @@ pub(super) fn judged(
     Ok((history, report))
 }
 
+/// The name of the suite, as asked for or the only one.
+pub(super) fn suite_meant(store: &Store, asked: Option<&str>) -> anyhow::Result<String> {
+    let suites = store.suites()?;
+    let names = || suites.iter().map(|suite| suite.name.as_str()).collect::<Vec<_>>().join(", ");
+    let refused = match (asked, suites.as_slice()) {
+        (_, []) => format!(
+            "there are no nights in {}; `rdma-harness nightly SUITE` measures one, `rdma-harness import` reads logs of other tools",
+            store.file().display()
+        ),
+        (Some(name), all) if all.iter().any(|suite| suite.name == name) => return Ok(name.to_owned()),
+        (Some(name), _) => {
+            format!("there is no suite `{name}` in {}; there are: {}", store.file().display(), names())
+        }
+        (None, [only]) => return Ok(only.name.clone()),
+        (None, _) => format!("there are several suites; choose one with --suite: {}", names()),
+    };
+    Err(UsageError(refused).into())
+}
+
 /// By what a night is judged: its suite's rules, or the usual ones for imported logs, which have no suite.
-fn rules(store: &Store, night: i64) -> anyhow::Result<Rules> {
+pub(super) fn rules(store: &Store, night: i64) -> anyhow::Result<Rules> {
     let text = store.suite_text(night)?;
     Ok(suite::rules(Path::new(&format!("the suite of night {night}")), &text)?)
 }

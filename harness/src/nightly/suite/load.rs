@@ -301,6 +301,13 @@ baseline = "before-the-move"
     }
 
     #[test]
+    fn the_rules_of_a_kept_text_are_those_of_the_suite() {
+        let kept = |text: &str| rules(Path::new("kept"), text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(kept(GOOD), read(GOOD).unwrap_or_else(|error| panic!("{error}")).rules);
+        assert_eq!(kept(""), Rules::default());
+    }
+
+    #[test]
     fn what_is_kept_is_one_number_a_test_and_the_tail_of_latency_unless_the_suite_says() {
         let suite = read(GOOD).unwrap_or_else(|error| panic!("{error}"));
         let kept = |entry: &Entry| -> Vec<String> {

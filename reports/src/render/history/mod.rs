@@ -1,6 +1,7 @@
 //! Views of a judged night and of the history behind it: lines for a terminal, one series in full, and the page a team opens
 //! in the morning. Computes nothing: what is wrong, since when and how much is in the [`NightReport`].
 
+mod against;
 mod campaigns;
 mod list;
 mod markdown;
@@ -15,6 +16,7 @@ mod words;
 
 use crate::history::NightReport;
 
+pub use against::against_baseline;
 pub use campaigns::{CampaignOfNight, Campaigns, flagged};
 pub use list::terminal;
 pub use markdown::markdown;
