@@ -91,6 +91,38 @@ pub struct Link {
     pub best: Value<LinkState>,
 }
 
+/// The link that limits a device on its way to the root port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bottleneck {
+    /// As it runs.
+    pub current: LinkState,
+    /// What both its ends can.
+    pub possible: LinkState,
+}
+
+/// Of the links between these functions ([`upwards`]), the first that runs below what both its ends can, else the slowest; none
+/// where the kernel shows no link.
+pub fn bottleneck(sysroot: &Sysroot, way: &[Function]) -> Option<Bottleneck> {
+    let links: Vec<Link> = way.iter().map(|function| link(sysroot, &function.folder)).collect();
+    let below = |n: usize| {
+        let current = links[n].current.as_ref().known().copied()?;
+        let best = |n: usize| links.get(n).and_then(|link| link.best.as_ref().known().copied());
+        let ends = [best(n), best(n + 1)].into_iter().flatten();
+        let possible = ends.reduce(|one, other| LinkState {
+            mega_transfers: one.mega_transfers.min(other.mega_transfers),
+            lanes: one.lanes.min(other.lanes),
+        });
+        Some(Bottleneck { current, possible: possible.unwrap_or(current) })
+    };
+    // The root port is the upper end of the last link, not the lower end of another.
+    let all: Vec<Bottleneck> = (0..way.len().max(2) - 1).filter_map(below).collect();
+    let trained_down = |link: &&Bottleneck| {
+        link.current.mega_transfers < link.possible.mega_transfers || link.current.lanes < link.possible.lanes
+    };
+    let slowest = || all.iter().min_by_key(|link| link.current.megabits_per_sec());
+    all.iter().find(trained_down).or_else(slowest).copied()
+}
+
 /// A PCI function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Function {
@@ -236,6 +268,40 @@ mod tests {
         let mut inside = config(0);
         (inside[CAPABILITY_LIST], inside[0x10]) = (0x10, CAPABILITY_ID_EXPRESS);
         assert!(fault(&inside).contains("into the header"));
+    }
+
+    #[test]
+    fn the_bottleneck_is_the_link_that_trained_to_less_else_the_slowest() {
+        // Device, switch, root port; each with current speed and width, then the best it can.
+        let of = |functions: [[&str; 4]; 3]| {
+            let files = ["current_link_speed", "current_link_width", "max_link_speed", "max_link_width"];
+            let paths: Vec<(String, String)> = (0..3)
+                .flat_map(|n| {
+                    (0..4).map(move |file| {
+                        (format!("/d{n}/{}", files[file]), format!("{}\n", functions[n][file]))
+                    })
+                })
+                .collect();
+            let paths: Vec<(&str, &str)> =
+                paths.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+            let (_dir, host) = tree(&paths);
+            let way: Vec<Function> =
+                (0..3).map(|n| Function { address: String::new(), folder: format!("/d{n}") }).collect();
+            let found = bottleneck(&host, &way).expect("a link");
+            (found.current.to_string(), found.possible.to_string())
+        };
+        let (four, three) = ("16.0 GT/s PCIe", "8.0 GT/s PCIe");
+        let whole = of([[four, "16", four, "16"], [four, "16", four, "16"], ["Unknown", "0", four, "16"]]);
+        assert_eq!(whole, ("16.0 GT/s x16".into(), "16.0 GT/s x16".into()));
+        // The slot can no more than this: slow, and as it should be.
+        let slot = of([[three, "8", four, "16"], [four, "16", three, "8"], [four, "16", four, "16"]]);
+        assert_eq!(slot, ("8.0 GT/s x8".into(), "8.0 GT/s x8".into()));
+        // Above it a link has lost lanes, and still carries more.
+        let lost = of([[three, "8", four, "16"], [four, "8", three, "16"], [four, "16", four, "16"]]);
+        assert_eq!(lost, ("8.0 GT/s x8".into(), "8.0 GT/s x16".into()));
+        let above = of([[three, "8", three, "8"], [four, "8", four, "16"], [four, "16", four, "16"]]);
+        assert_eq!(above, ("16.0 GT/s x8".into(), "16.0 GT/s x16".into()));
+        assert_eq!(bottleneck(&tree(&[("/x", "")]).1, &[]), None);
     }
 
     #[test]

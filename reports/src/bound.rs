@@ -14,6 +14,9 @@ const INFINIBAND_BYTES: u64 = 10;
 /// What the first packet of a write carries beside: where it goes (RETH).
 const WRITE_BYTES: u64 = 16;
 
+/// Headers of a PCIe packet: of the transaction 16, sequence and checksum 6, framing 2.
+const PCIE_BYTES: u64 = 24;
+
 /// A rate of payload that cannot be passed in one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bound {
@@ -53,6 +56,7 @@ pub fn payload_bound(record: &RunRecord, size: Bytes) -> Option<Bound> {
             if is_one_port(requester, responder) {
                 return None;
             }
+            let slower = by_pcie(requester, size).into_iter().chain(by_pcie(responder, size));
             let rate = port_rate(requester)?.min(port_rate(responder)?);
             let mtu = u64::from(record.granted.as_ref()?.path_mtu).max(1);
             let payload = size.get().max(1);
@@ -62,9 +66,22 @@ pub fn payload_bound(record: &RunRecord, size: Bytes) -> Option<Bound> {
             let on_wire = payload + payload.div_ceil(mtu) * overhead + once;
             let share = payload as f64 / on_wire as f64;
             let basis = format!("the payload of {size} messages on a {rate} {wire} link at path MTU {mtu}");
-            Some(Bound { bits_per_sec: rate.get() as f64 * share, basis })
+            let wire = Bound { bits_per_sec: rate.get() as f64 * share, basis };
+            slower.chain([wire]).min_by(|one, other| one.bits_per_sec.total_cmp(&other.bits_per_sec))
         }
     }
+}
+
+/// What the PCIe links of a side carry, with packets as large as the device sends; where their size is not known, without what
+/// their headers take.
+fn by_pcie(side: &SideRecord, size: Bytes) -> Option<Bound> {
+    let pcie = side.device.pcie.as_ref()?;
+    let payload = size.get().max(1);
+    let packets = pcie.max_payload_bytes.map_or(0, |most| payload.div_ceil(u64::from(most).max(1)));
+    let share = payload as f64 / (payload + packets * PCIE_BYTES) as f64;
+    let bits_per_sec = pcie.rate_bits_per_sec.get() as f64 * share;
+    let basis = format!("the payload of {size} messages over the {}'s PCIe link ({})", side.side, pcie.link);
+    Some(Bound { bits_per_sec, basis })
 }
 
 fn port_rate(side: &SideRecord) -> Option<BitsPerSec> {
@@ -100,7 +117,11 @@ fn is_ipv4(gid: &GidRecord) -> bool {
 mod tests {
     use super::*;
     use crate::testing::{point_of_bandwidth, record_of, side};
-    use schema::{Side, record::Granted, units::Bytes};
+    use schema::{
+        Side,
+        record::{Granted, PcieRecord},
+        units::Bytes,
+    };
 
     /// 64Ki writes between two ports.
     fn on_a_link(layer: &str, gid: &str, mtu: u32, firmware: Option<&str>) -> RunRecord {
@@ -165,6 +186,25 @@ mod tests {
         let basis =
             payload_bound(&on_a_link("Ethernet", IPV4, 4096, Some("20.31")), Bytes(65_536)).unwrap().basis;
         assert_eq!(basis, "the payload of 64Ki messages on a 100Gbps RoCE v2 link at path MTU 4096");
+    }
+
+    #[test]
+    fn a_pcie_link_that_carries_less_than_the_wire_decides() {
+        let mut record = on_a_link("Ethernet", IPV4, 4096, Some("20.31"));
+        let pcie = |gbps: u64, most| PcieRecord {
+            link: "8.0 GT/s x8".into(),
+            possible: "8.0 GT/s x16".into(),
+            rate_bits_per_sec: BitsPerSec(gbps * 1_000_000_000),
+            max_payload_bytes: most,
+        };
+        record.responder.as_mut().unwrap().device.pcie = Some(pcie(63, Some(256)));
+        let bound = payload_bound(&record, Bytes(65_536)).unwrap();
+        assert!((bound.bits_per_sec - 63e9 * 256.0 / 280.0).abs() < 1.0, "{bound:?}");
+        assert_eq!(bound.basis, "the payload of 64Ki messages over the responder's PCIe link (8.0 GT/s x8)");
+        record.responder.as_mut().unwrap().device.pcie = Some(pcie(63, None));
+        assert!((payload_bound(&record, Bytes(65_536)).unwrap().bits_per_sec - 63e9).abs() < 1.0);
+        record.responder.as_mut().unwrap().device.pcie = Some(pcie(126, Some(256)));
+        assert!(payload_bound(&record, Bytes(65_536)).unwrap().basis.contains("RoCE v2 link"));
     }
 
     #[test]

@@ -70,6 +70,19 @@ pub struct GidRecord {
     pub note: String,
 }
 
+/// The PCIe links between a device and its root port, as far as one of them limits it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PcieRecord {
+    /// Speed and width of the slowest link as it runs, or of the first that runs below what it could: `16.0 GT/s x16`.
+    pub link: String,
+    /// What both ends of that link can: another text than `link` says that it trained to less.
+    pub possible: String,
+    /// What it carries after line coding, as it runs.
+    pub rate_bits_per_sec: BitsPerSec,
+    /// Largest payload of a packet the device sends, bytes; null where it can't be read without root.
+    pub max_payload_bytes: Option<u32>,
+}
+
 /// The device and port one side used.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceRecord {
@@ -91,6 +104,13 @@ pub struct DeviceRecord {
     pub numa_node: Option<u32>,
     /// Network devices of the port.
     pub netdevs: Vec<String>,
+    /// Kernel driver and the version it tells: `mlx5_core 24.10-1.1.4`; null for devices without one, and in records of earlier
+    /// releases.
+    #[serde(default)]
+    pub driver: Option<String>,
+    /// The way to memory; null for devices that are not on PCIe, and in records of earlier releases.
+    #[serde(default)]
+    pub pcie: Option<PcieRecord>,
 }
 
 /// Where one side ran, as asked and as verified by the kernel.

@@ -93,6 +93,7 @@ fn of_side(side: &SideRecord) -> BTreeMap<String, String> {
     };
     let known = [
         ("firmware", device.firmware.clone()),
+        ("driver", device.driver.clone()),
         ("device_part", device.vendor_part_id.map(|part| part.to_string())),
         ("device_node", device.numa_node.map(|node| node.to_string())),
         ("link_layer", Some(device.link_layer.clone())),

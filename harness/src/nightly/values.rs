@@ -126,6 +126,17 @@ fn expected(record: &RunRecord, kept: &Kept) -> Option<Bound> {
 fn faults(runs: &[&CampaignRun]) -> Vec<String> {
     let mut faults = Vec::new();
     for side in [Side::Requester, Side::Responder] {
+        let trained_down = |run: &&CampaignRun| {
+            let record = match side {
+                Side::Requester => run.record.requester.as_ref(),
+                Side::Responder => run.record.responder.as_ref(),
+            };
+            record?.device.pcie.clone().filter(|pcie| pcie.link != pcie.possible)
+        };
+        if let Some(pcie) = runs.iter().find_map(trained_down) {
+            let (link, possible) = (pcie.link, pcie.possible);
+            faults.push(format!("a PCIe link of the {side} runs at {link}; both its ends can {possible}"));
+        }
         for check in OF_THE_LINK {
             let wrong = |run: &&CampaignRun| {
                 let judged = run.record.judgements.iter();
@@ -156,7 +167,7 @@ pub fn median(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use reports::testing::{Sample, fail};
-    use schema::{Bytes, Judgement};
+    use schema::{Bytes, Judgement, record::PcieRecord};
 
     use super::*;
 
@@ -239,6 +250,28 @@ mod tests {
             made - 1
         );
         assert_eq!(*faults, [wanted]);
+    }
+
+    #[test]
+    fn a_pcie_link_that_trained_to_less_is_a_fault() {
+        let mut campaign = campaign(Test::Bandwidth);
+        let pcie = |link: &str| {
+            Some(PcieRecord {
+                link: link.into(),
+                possible: "16.0 GT/s x16".into(),
+                rate_bits_per_sec: schema::BitsPerSec(126_000_000_000),
+                max_payload_bytes: None,
+            })
+        };
+        let end = |campaign: &mut Campaign, link: &str| {
+            for run in &mut campaign.runs {
+                run.record.requester.as_mut().unwrap().device.pcie = pcie(link);
+            }
+            derive(campaign, &[kept(Metric::Bandwidth)])[0].faults.clone()
+        };
+        assert!(end(&mut campaign, "16.0 GT/s x16").is_empty());
+        let said = "a PCIe link of the requester runs at 16.0 GT/s x8; both its ends can 16.0 GT/s x16";
+        assert_eq!(end(&mut campaign, "16.0 GT/s x8"), [said]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! A side's half of the record, with what only shows at the end: residency, switches, noise, drift, versions.
 
+use host::{nic::Nic, pcie};
 use schema::{
-    Fabric, HostFacts, SideRecord,
-    record::{DeviceRecord, PlacementRecord, Versions},
+    BitsPerSec, Fabric, HostFacts, SideRecord,
+    record::{DeviceRecord, PcieRecord, PlacementRecord, Versions},
 };
 
 use super::{NOISE_WATCH, Placement, Station};
@@ -51,7 +52,8 @@ impl Station {
 
     fn device_record(&self) -> DeviceRecord {
         let name = self.context.device_name();
-        let nic = host::nic::Nic::new(&self.sysroot, &name);
+        let nic = Nic::new(&self.sysroot, &name);
+        let netdevs = nic.netdevs(self.asked.port_num).known().unwrap_or_default();
         DeviceRecord {
             port_num: self.asked.port_num,
             firmware: self.device.fw_ver.clone(),
@@ -60,9 +62,33 @@ impl Station {
             active_mtu: self.port.active_mtu,
             rate_bits_per_sec: self.port.rate_bits_per_sec,
             numa_node: nic.numa_node().known(),
-            netdevs: nic.netdevs(self.asked.port_num).known().unwrap_or_default(),
+            driver: self.driver(&nic, &netdevs),
+            pcie: self.pcie(&nic),
+            netdevs,
             name,
         }
+    }
+
+    /// The kernel driver, and the version that it tells of a network device.
+    fn driver(&self, nic: &Nic<'_>, netdevs: &[String]) -> Option<String> {
+        let name = nic.driver().known()?;
+        let told = netdevs.first().and_then(|netdev| host::ethtool::driver(&self.sysroot, netdev).known());
+        Some(match told.filter(|told| told.driver == name && !told.version.is_empty()) {
+            Some(told) => format!("{name} {}", told.version),
+            None => name,
+        })
+    }
+
+    fn pcie(&self, nic: &Nic<'_>) -> Option<PcieRecord> {
+        let way = pcie::upwards(&self.sysroot, &nic.bus_folder()).known()?;
+        let link = pcie::bottleneck(&self.sysroot, &way)?;
+        let control = pcie::device_control(&self.sysroot, &format!("{}/config", way.first()?.folder));
+        Some(PcieRecord {
+            link: link.current.to_string(),
+            possible: link.possible.to_string(),
+            rate_bits_per_sec: BitsPerSec(link.current.megabits_per_sec() * 1_000_000),
+            max_payload_bytes: control.known().map(pcie::DeviceControl::max_payload_bytes),
+        })
     }
 }
 
