@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use reports::history::{NightReport, judge};
-use schema::{Campaign, Certainty, FoundBy, History, NightPart, Reported};
+use reports::history::{NightReport, fence_hits, judge};
+use schema::{Campaign, History, NightPart, Reported};
 
 use super::{
     Crew, Derived, Entry, Leg, NightObserver, Suite, derive, fresh_seed,
@@ -82,7 +82,7 @@ impl<C: Crew> Night<'_, C> {
             measured[*entry].derived = self.derive(NightPart::First, *entry)?;
         }
         let history = self.keep(&measured)?;
-        let again = self.entries_of(&history, &stands_out(&history, self.id, self.suite));
+        let again = self.entries_of(&history, &fence_hits(&history, self.id, &self.suite.rules));
         if !self.measure(NightPart::Confirm, &again)? {
             return Ok(NightEnding::Interrupted);
         }
@@ -212,15 +212,6 @@ impl<C: Crew> Night<'_, C> {
         };
         (0..self.suite.entries.len()).filter(|n| of(&self.suite.entries[*n])).collect()
     }
-}
-
-/// The series that are made again before anything is said of them.
-fn stands_out(history: &History, night: i64, suite: &Suite) -> Vec<i64> {
-    let report = judge(history, night, &suite.rules).expect("the night is of its own history");
-    let members = report.findings.iter().flat_map(|finding| &finding.members);
-    let suspected = members
-        .filter(|member| member.found_by == FoundBy::Fence && member.certainty == Certainty::Suspected);
-    suspected.map(|member| member.series).collect()
 }
 
 /// What was said, for later nights to know what is new.

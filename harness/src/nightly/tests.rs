@@ -4,11 +4,12 @@ use std::{collections::HashMap, path::Path};
 
 use pretty_assertions::assert_eq;
 use reports::{
-    history::NightReport,
+    history::{NightReport, NightVerdict},
     testing::{point_of_bandwidth, side},
 };
 use schema::{
-    Fabric, History, NightPart, Origin, Outcome, RunRecord, Series, Side, Stage, record::DeviceRecord,
+    Fabric, FoundBy, History, NightPart, Origin, Outcome, RunRecord, Series, Side, Stage,
+    record::DeviceRecord,
 };
 
 use super::{Crew, Entry, Leg, Night, NightEnding, NightObserver, ResumeNightError, Suite, find, suite};
@@ -324,6 +325,39 @@ fn a_changed_suite_or_scenario_is_not_gone_on_with() {
     let scenario = change("b.toml", "1Gbps", "2Gbps");
     assert!(scenario.contains("scenario `b` has changed") && scenario.contains("2Gbps"), "{scenario}");
     assert_eq!(find(&rack.store, &rack.suite()).unwrap(), id, "as it was, it goes on");
+}
+
+#[test]
+fn a_night_below_its_limit_is_a_regression_without_any_history() {
+    let mut rack = Rack::new();
+    rack.scripts.insert("a", steady(890.0));
+    assert_eq!(rack.night().verdict, NightVerdict::Regression);
+}
+
+#[test]
+fn a_night_that_stands_out_is_made_again_and_said_only_if_it_does_so_again() {
+    let mut rack = Rack::new();
+    let noisy = |level: f64| {
+        Script::Runs(
+            [-0.2, 0.1, 0.0, 0.2, -0.1].map(|percent| Some(level * (1.0 + percent / 100.0))).to_vec(),
+        )
+    };
+    for night in 0..8 {
+        rack.scripts.insert("a", noisy(950.0 + f64::from(night % 3)));
+        rack.scripts.insert("b", noisy(500.0 + f64::from(night % 2)));
+        assert_eq!(rack.night().verdict, NightVerdict::Fine, "night {night}");
+    }
+    rack.scripts.insert("b", noisy(470.0));
+    let report = rack.night();
+    assert_eq!(report.verdict, NightVerdict::Regression);
+    let parts: Vec<NightPart> = report.night.campaigns.iter().map(|begun| begun.part).collect();
+    assert_eq!(parts, [NightPart::First, NightPart::First, NightPart::Confirm], "only what stands out");
+    let (again, steady) = (rack.series("b"), rack.series("a"));
+    assert_eq!((again.values[8].confirm_runs.len(), steady.values[8].confirm_runs.len()), (5, 0));
+    let member = &report.findings[0].members[0];
+    assert_eq!((member.series, member.found_by), (again.id, FoundBy::Fence));
+    let said = rack.history().reported;
+    assert!(said.iter().any(|said| said.series == again.id && said.found_by == FoundBy::Fence), "{said:?}");
 }
 
 #[test]
