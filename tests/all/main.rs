@@ -15,6 +15,7 @@ mod hlog;
 mod hot_loop;
 mod import;
 mod kill_resume;
+mod nightly;
 mod open_loop;
 mod operations;
 mod outputs;

@@ -5,9 +5,11 @@
 pub mod paired;
 pub mod perftest;
 pub mod programs;
+pub mod rack;
 pub mod scenario;
 pub mod serving;
 
 pub use programs::{Finished, finish, rdma_harness, verbs_bench};
+pub use rack::Rack;
 pub use scenario::Scenario;
 pub use serving::Serving;
