@@ -15,15 +15,18 @@ use crate::exit::UsageError;
 /// The file of the night's histograms.
 const HISTOGRAMS: &str = "runs.hlog";
 
-/// Writes every form, each whole or not at all. The history ends with the night.
+/// Writes every form, each whole or not at all. Of the runs those of the night alone: with the nights before, the file would grow to
+/// 94 MB in a year of two hundred series.
 pub(super) fn write_all(
     folder: &Path,
     store: &Store,
     history: &History,
     report: &NightReport,
 ) -> anyhow::Result<()> {
+    let mut history = history.clone();
+    history.nights.retain(|night| night.id == report.night.id);
     for format in Format::ALL {
-        output::write_file(&folder.join(format.file()), format.of(history, report).as_bytes())?;
+        output::write_file(&folder.join(format.file()), format.of(&history, report).as_bytes())?;
     }
     if !report.night.campaigns.is_empty() {
         output::write_file(&folder.join(HISTOGRAMS), &histograms(store, &report.night)?)?;

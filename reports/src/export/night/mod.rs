@@ -89,7 +89,7 @@ impl Format {
         }
     }
 
-    /// A night of a history in this form. The history ends with that night.
+    /// A night in this form; of the history, the nights whose runs long CSV is to have.
     pub fn of(self, history: &History, report: &NightReport) -> String {
         match self {
             Format::Json => json(report),
