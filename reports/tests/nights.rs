@@ -4,8 +4,10 @@ mod common;
 
 use std::{collections::HashSet, fs, path::Path};
 
+use proptest::prelude::*;
 use reports::{
     export::night::{self, Format},
+    history::SeriesState,
     testing::{awkward_night, night_history, night_report, quiet_night_report},
 };
 use serde_json::Value;
@@ -88,4 +90,62 @@ fn every_sample_in_the_documentation_is_out_of_a_real_file() {
         samples += 1;
     }
     assert_eq!(samples, 9);
+}
+
+/// A line of Prometheus' text format, read as its grammar says: a name, labels with escapes, a number.
+fn is_sample(line: &str) -> bool {
+    let Some((_, labels)) = line.split_once('{') else { return false };
+    let mut chars = labels.chars();
+    let mut quoted = false;
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if quoted => match chars.next() {
+                Some('\\' | '"' | 'n') => {}
+                _ => return false,
+            },
+            '"' => quoted = !quoted,
+            '}' if !quoted => return chars.as_str().trim_start().parse::<f64>().is_ok(),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Any text, with more than its share of what means something to one form or another.
+fn name() -> impl Strategy<Value = String> {
+    let telling = prop::sample::select("\n\r\t\"'\\,;:%<>&|{}=#".chars().collect::<Vec<char>>());
+    prop::collection::vec(prop_oneof![any::<char>(), telling], 0..20).prop_map(String::from_iter)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_name_breaks_out_of_its_place(names in prop::array::uniform4(name())) {
+        let mut report = night_report();
+        let [suite, workload, host, why] = names;
+        report.suite.clone_from(&suite);
+        for series in &mut report.series {
+            series.key.workload.clone_from(&workload);
+            series.key.requester.host.clone_from(&host);
+            if let SeriesState::NotMeasured { why: known } = &mut series.state {
+                known.clone_from(&why);
+            }
+        }
+        let metrics = night::prometheus(&report);
+        let samples: Vec<&str> = metrics.split('\n').filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+        prop_assert!(samples.iter().all(|line| is_sample(line)), "{metrics}");
+        prop_assert_eq!(samples.len(), night::prometheus(&night_report()).lines().filter(|line| !line.starts_with('#')).count());
+        let annotations = night::github_annotations(&report);
+        prop_assert_eq!(annotations.split('\n').count(), 1 + 5 + 1 + 1);
+        let table = night::wide_csv(&report);
+        let rows: Vec<usize> =
+            csv::Reader::from_reader(table.as_bytes()).records().map(|row| row.unwrap().len()).collect();
+        prop_assert_eq!(rows, vec![4 + report.series.len(); report.nights.len()]);
+        let benchmarks: Value = serde_json::from_str(&night::bencher(&report)).unwrap();
+        let measures = benchmarks.as_object().unwrap().values().map(|measures| measures.as_object().unwrap().len());
+        prop_assert_eq!(measures.sum::<usize>(), 11);
+        let cases = night::junit(&report);
+        prop_assert_eq!(cases.matches("<testcase ").count(), report.series.len());
+    }
 }
