@@ -19,14 +19,20 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("| {} | {} % | {changed} | {confirmed} |", noise.name(), 100.0 * cv);
         }
     }
-    println!("\n| step | told after nights | confirmed after nights |\n| --- | --- | --- |");
-    for worse in [0.03, 0.05, 0.1] {
-        let (told, confirmed) = nights_until_told(worse, series.div_ceil(10));
+    println!("\n| step | noise | told in night | confirmed in night |\n| --- | --- | --- | --- |");
+    for (worse, noise) in [
+        (0.03, Wander::Normal),
+        (0.05, Wander::Normal),
+        (0.05, Wander::Autocorrelated),
+        (0.05, Wander::Outliers),
+        (0.1, Wander::Normal),
+    ] {
+        let (told, confirmed) = nights_until_told(noise, worse, series.div_ceil(10));
         let place = |nights: &[usize]| {
             let at = |share: f64| nights[((nights.len() - 1) as f64 * share) as usize];
             format!("{}, 90 % within {}", at(0.5), at(0.9))
         };
-        println!("| {} % | {} | {} |", 100.0 * worse, place(&told), place(&confirmed));
+        println!("| {} % | {} | {} | {} |", 100.0 * worse, noise.name(), place(&told), place(&confirmed));
     }
     println!(
         "\n| noise | nights with an alarm | with a suspected change | measured again a night |\n| --- | --- | --- | --- |"

@@ -1,5 +1,6 @@
 //! What nights with a known answer are said to be.
 
+use proptest::prelude::*;
 use reports::{
     history::{NightFinding, NightReport, NightVerdict, Rules, SeriesState, fence_hits, judge},
     testing::nights::{Nights, Step, Update, Wander, Where, of_values},
@@ -248,4 +249,57 @@ fn later_nights_and_the_order_of_series_do_not_matter() {
     let mut turned = whole.clone();
     turned.series.reverse();
     assert_eq!(judged(&turned, 50).findings, seen.findings);
+}
+
+#[test]
+fn a_constant_series_says_nothing() {
+    for value in [0.0, 1e-9, 97e9] {
+        let report = last(&of_values(&[Some(value); 60]));
+        assert!(report.findings.is_empty() && report.series[0].change_points.is_empty());
+        assert_eq!(report.verdict, NightVerdict::Fine);
+    }
+}
+
+#[test]
+fn nights_without_any_value_could_not_run() {
+    let report = last(&of_values(&[None; 30]));
+    assert_eq!((report.verdict, report.counts.not_measured), (NightVerdict::CouldNotRun, 1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_values_are_judged_and_every_finding_is_of_a_series_and_a_night_of_the_history(
+        values in proptest::collection::vec(
+            proptest::option::weighted(0.9, prop_oneof![Just(0.0), Just(1e9), 0.9e9f64..1.1e9, proptest::num::f64::NORMAL]),
+            1..80,
+        ),
+        again in proptest::collection::vec(0.5e9f64..1.5e9, 0..6),
+    ) {
+        let mut history = of_values(&values);
+        history.series[0].values.last_mut().expect("a night").confirm_runs = again;
+        let report = last(&history);
+        for finding in &report.findings {
+            prop_assert!(report.nights.iter().any(|night| night.id == finding.since));
+            prop_assert!(finding.members.iter().all(|member| member.series == 1));
+        }
+    }
+
+    #[test]
+    fn units_do_not_matter(seed in 0u64..1_000, scale in 1e-6f64..1e6) {
+        let steps = step(Where::Host("node2"), 45, 0.06);
+        let plain = Nights { series: 4, seed, noise: Wander::LogNormal, steps, ..Nights::default() }.history();
+        let mut scaled = plain.clone();
+        for value in scaled.series.iter_mut().flat_map(|series| &mut series.values) {
+            value.value = value.value.map(|value| value * scale);
+            value.runs.iter_mut().for_each(|run| *run *= scale);
+        }
+        let said = |history: &History| {
+            let findings = last(history).findings;
+            let of = |one: &NightFinding| (one.found_by, one.certainty, one.trend, one.since, one.members.len());
+            findings.iter().map(of).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(said(&plain), said(&scaled));
+    }
 }

@@ -11,11 +11,11 @@ pub struct Rules {
     pub nights_to_start: u32,
     /// Nights that a change point is sought in at once.
     pub window_nights: u32,
-    /// p below which a split is a change point.
+    /// p below which a split is a change point; one that may yet become one is suspected up to ten times this.
     pub change_point_p: f64,
     /// Nights after a change before it is confirmed.
     pub nights_after: u32,
-    /// A change is at least this many coefficients of variation of the series.
+    /// A change is larger than this many coefficients of variation of the series (docs/adr/0014).
     pub cv_multiple: f64,
     /// Values further than this many median absolute deviations from the median are pulled in to there before change points
     /// are sought. Reports show what was measured.

@@ -81,13 +81,13 @@ impl Vigil {
 }
 
 /// Nights of the new level until a step is told, and until it is confirmed, in ascending order, of so many series with one
-/// per cent of normal noise.
-pub fn nights_until_told(worse: f64, series: u32) -> (Vec<usize>, Vec<usize>) {
+/// per cent of noise.
+pub fn nights_until_told(noise: Wander, worse: f64, series: u32) -> (Vec<usize>, Vec<usize>) {
     let (mut told, mut confirmed) = (Vec::new(), Vec::new());
     for seed in 0..series {
         let step = Step { at: Where::Everywhere, night: BEFORE, worse, until: None };
         let (steps, seed) = (vec![step], 1_000_000 + u64::from(seed));
-        let nights = Nights { nights: BEFORE + PATIENCE, series: 1, steps, seed, ..Nights::default() };
+        let nights = Nights { nights: BEFORE + PATIENCE, series: 1, noise, steps, seed, ..Nights::default() };
         let (mut first, mut sure) = (PATIENCE, PATIENCE);
         for since in 1..=PATIENCE {
             let report = judged(&nights, BEFORE + since);
