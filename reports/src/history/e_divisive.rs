@@ -37,13 +37,45 @@ impl Split {
     }
 }
 
+/// A part of a window, split where the energy distance is largest.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Proposal<'a> {
+    /// The values before the split.
+    before: &'a [f64],
+    /// Those after it, up to where the distance is largest.
+    after: &'a [f64],
+    /// All those after it.
+    rest: &'a [f64],
+}
+
+impl Proposal<'_> {
+    /// Whether the values before the split differ from all after it, or from the next ones alone: a level that is left again within
+    /// the window hides behind what follows it.
+    pub(super) fn is_significant(&self, p: f64) -> bool {
+        self.differs_from_the_rest(p) || differ(self.before, self.after, p)
+    }
+
+    fn differs_from_the_rest(&self, p: f64) -> bool {
+        differ(self.before, self.rest, p)
+    }
+}
+
+/// Equal means of constant parts have no t, and do not differ.
+fn differ(before: &[f64], after: &[f64], p: f64) -> bool {
+    student(before, after, &|_| 1.0).is_some_and(|found| found <= p)
+}
+
 /// Splits that may be change points: found in windows of so many values, which overlap by half.
-pub(super) fn weak_splits(values: &[f64], window: usize, p: f64) -> Vec<usize> {
+pub(super) fn weak_splits(
+    values: &[f64],
+    window: usize,
+    significant: &impl Fn(Proposal) -> bool,
+) -> Vec<usize> {
     let mut found: Vec<usize> = Vec::new();
     let mut start = 0;
     while start < values.len() {
         let end = (start + window).min(values.len());
-        let here = divide(&values[start..end], p);
+        let here = divide(&values[start..end], significant);
         let last = here.last().map_or(0, |last| start + last);
         found.extend(here.into_iter().map(|index| start + index));
         start = last.max(start + window / 2);
@@ -54,27 +86,34 @@ pub(super) fn weak_splits(values: &[f64], window: usize, p: f64) -> Vec<usize> {
 }
 
 /// Divides a window while the likeliest split is significant.
-fn divide(values: &[f64], p: f64) -> Vec<usize> {
+fn divide(values: &[f64], significant: &impl Fn(Proposal) -> bool) -> Vec<usize> {
     let within = Within::of(values);
     let mut ends = vec![0, values.len()];
     loop {
-        let parts = ends.windows(2).filter(|part| part[1] - part[0] > 1);
-        let mut best: Option<(f64, usize, [usize; 2])> = None;
-        for part in parts {
-            let (q, split) = within.likeliest(part[0], part[1]);
-            if best.is_none_or(|(largest, ..)| q > largest) {
-                best = Some((q, split, [part[0], part[1]]));
+        let mut best: Option<(Likeliest, [usize; 2])> = None;
+        for part in ends.windows(2).filter(|part| part[1] - part[0] > 1) {
+            let likeliest = within.likeliest(part[0], part[1]);
+            if best.as_ref().is_none_or(|(best, _)| likeliest.q > best.q) {
+                best = Some((likeliest, [part[0], part[1]]));
             }
         }
-        let Some((_, split, [from, to])) = best else { break };
-        // Equal means of constant parts have no t, and are no split.
-        if student(&values[from..split], &values[split..to], &|_| 1.0).is_none_or(|found| found > p) {
+        let Some((Likeliest { split, until, .. }, [from, to])) = best else { break };
+        let (before, after, rest) = (&values[from..split], &values[split..until], &values[split..to]);
+        if !significant(Proposal { before, after, rest }) {
             break;
         }
         let place = ends.partition_point(|end| *end < split);
         ends.insert(place, split);
     }
     ends[1..ends.len() - 1].to_vec()
+}
+
+/// Where two stretches beside each other differ most.
+#[derive(Debug, Clone, Copy)]
+struct Likeliest {
+    q: f64,
+    split: usize,
+    until: usize,
 }
 
 /// For every stretch of a window, the sum of the distances between its values.
@@ -117,13 +156,13 @@ impl Within {
     }
 
     /// The split of `start..end` with the largest q against whatever follows it, up to any end.
-    fn likeliest(&self, start: usize, end: usize) -> (f64, usize) {
-        let mut best = (f64::NEG_INFINITY, start + 1);
+    fn likeliest(&self, start: usize, end: usize) -> Likeliest {
+        let mut best = Likeliest { q: f64::NEG_INFINITY, split: start + 1, until: end };
         for split in start + 1..end {
             for until in split + 1..=end {
                 let q = self.q(start, split, until);
-                if q > best.0 {
-                    best = (q, split);
+                if q > best.q {
+                    best = Likeliest { q, split, until };
                 }
             }
         }
@@ -256,7 +295,7 @@ mod tests {
         serde_json::from_str(include_str!("../../tests/vectors/change-points.json")).expect("vectors")
     }
 
-    /// Splits at ten times the p, or twice where that is large, as Otava has it.
+    /// Proposals are judged at ten times the p, or twice where that is large, against all that follows: as Otava has it.
     fn loose(p: f64) -> f64 {
         match p {
             p if p < 0.05 => 10.0 * p,
@@ -267,13 +306,18 @@ mod tests {
 
     /// One bar for all, and no memory.
     fn plain(values: &[f64], window: usize, p: f64, magnitude: f64) -> Vec<Split> {
-        let splits = weak_splits(values, window, loose(p));
+        let splits =
+            weak_splits(values, window, &|proposal: Proposal| proposal.differs_from_the_rest(loose(p)));
         merge(values, splits, |_| |_| 1.0, |splits| vec![Bar { p, magnitude }; splits.len()])
     }
 
     /// Otava's merge measures what follows a removed split again, and leaves what precedes it with the values it had.
     fn as_otava(values: &[f64], window: usize, p: f64, magnitude: f64) -> Vec<Split> {
-        let mut splits = measure(values, &weak_splits(values, window, loose(p)), &|_| 1.0);
+        let mut splits = measure(
+            values,
+            &weak_splits(values, window, &|proposal: Proposal| proposal.differs_from_the_rest(loose(p))),
+            &|_| 1.0,
+        );
         while let Some(weakest) = weakest(&splits, &vec![Bar { p, magnitude }; splits.len()]) {
             splits.remove(weakest);
             if weakest < splits.len() {
@@ -319,8 +363,8 @@ mod tests {
                 assert!((within.q(0, split, until) - expected).abs() < 1e-9 * (1.0 + expected.abs()));
             }
         }
-        assert_eq!(within.likeliest(0, values.len()).1, likeliest);
-        assert_eq!(divide(&values, 0.01), indices);
+        assert_eq!(within.likeliest(0, values.len()).split, likeliest);
+        assert_eq!(divide(&values, &|proposal| proposal.differs_from_the_rest(0.01)), indices);
     }
 
     /// Permutations decide there, Student's t here, so a few nights' difference is no disagreement.
@@ -335,9 +379,18 @@ mod tests {
     }
 
     #[test]
+    fn a_level_that_is_left_again_does_not_hide() {
+        let values = [[1.00, 1.01].repeat(6), [0.92, 0.93].repeat(6), [1.00, 1.01].repeat(13)].concat();
+        let whole = weak_splits(&values, 50, &|proposal: Proposal| proposal.differs_from_the_rest(1e-3));
+        assert!(whole.is_empty());
+        let near = weak_splits(&values, 50, &|proposal: Proposal| proposal.is_significant(1e-3));
+        assert_eq!(near, [12, 24]);
+    }
+
+    #[test]
     fn a_constant_series_has_no_splits() {
-        assert!(weak_splits(&[7.0; 200], 50, 0.9).is_empty());
-        assert!(weak_splits(&[0.0; 200], 50, 0.9).is_empty());
-        assert!(weak_splits(&[], 50, 0.9).is_empty());
+        for values in [&[7.0; 200][..], &[0.0; 200], &[]] {
+            assert!(weak_splits(values, 50, &|proposal: Proposal| proposal.is_significant(0.9)).is_empty());
+        }
     }
 }

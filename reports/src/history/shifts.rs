@@ -7,8 +7,8 @@ use schema::Certainty;
 
 use super::{
     Rules,
-    e_divisive::{Bar, Split, merge, weak_splits},
-    level::winsorised,
+    e_divisive::{Bar, Proposal, Split, merge, weak_splits},
+    level::{mad, mean, median, winsorised},
     noise::{Noise, inflation},
 };
 
@@ -59,20 +59,24 @@ impl Epoch<'_> {
             return Shifts { shifts: Vec::new(), noise: None };
         }
         let searched = winsorised(self.values, winsor_mads, REACH_IN_MARGINS * self.margin);
-        let mut splits =
-            weak_splits(&searched, (window_nights as usize).max(2), SUSPECTED_P * change_point_p);
-        let kept = loop {
+        let likely = |proposal: Proposal| proposal.is_significant(SUSPECTED_P * change_point_p);
+        let mut splits = weak_splits(&searched, (window_nights as usize).max(2), &likely);
+        let merged = |splits| {
             let inflation_around = |splits: &[usize]| {
                 let memory = Noise::around(&searched, splits).memory;
                 move |nights| inflation(nights, memory)
             };
-            let kept = merge(&searched, splits, inflation_around, |splits| self.bars(&searched, splits));
+            merge(&searched, splits, inflation_around, |splits| self.bars(&searched, splits))
+        };
+        let kept = loop {
+            let kept = merged(splits);
             splits = kept.iter().map(|split| split.index).collect();
             match self.no_level(&kept) {
                 Some(at) => splits.remove(at),
-                None => break kept,
+                None => break merged(self.settled(splits)),
             };
         };
+        let splits: Vec<usize> = kept.iter().map(|split| split.index).collect();
         let noise = Some(Noise::around(&searched, &splits));
         let shift = |split: &Split| Shift {
             index: split.index,
@@ -103,19 +107,66 @@ impl Epoch<'_> {
         index + self.nights_of_a_level() <= self.values.len()
     }
 
+    /// Nights of a level at the end, which may be suspected.
+    fn nights_at_the_end(&self) -> usize {
+        if self.open { FEWEST_SUSPECTED.min(self.nights_of_a_level()) } else { self.nights_of_a_level() }
+    }
+
+    /// Every split moved to where the levels on both sides differ most. A window that begins or ends beside a change may have it
+    /// some nights off, and so has a search that sees a new level pulled in.
+    fn settled(&self, mut splits: Vec<usize>) -> Vec<usize> {
+        for at in 0..splits.len() {
+            let from = if at == 0 { 0 } else { splits[at - 1] };
+            let (to, fewest) = match splits.get(at + 1) {
+                Some(next) => (*next, self.nights_of_a_level()),
+                None => (self.values.len(), self.nights_at_the_end()),
+            };
+            let both = self.pulled_in(&self.values[from..splits[at]], &self.values[splits[at]..to]);
+            splits[at] = furthest_apart(&both, self.nights_of_a_level(), fewest)
+                .map_or(splits[at], |index| from + index);
+        }
+        splits
+    }
+
+    /// Two levels in a row, with what is far outside both pulled in.
+    fn pulled_in(&self, before: &[f64], after: &[f64]) -> Vec<f64> {
+        let (one, other) = (median(before).unwrap_or(0.0), median(after).unwrap_or(0.0));
+        let around = |values: &[f64], level: f64| values.iter().map(|v| v - level).collect::<Vec<f64>>();
+        let left = mad(&[around(before, one), around(after, other)].concat()).unwrap_or(0.0);
+        let reach = (self.rules.winsor_mads * left).max(REACH_IN_MARGINS * self.margin * one.abs());
+        let (low, high) = (one.min(other) - reach, one.max(other) + reach);
+        before.iter().chain(after).map(|value| value.max(low).min(high)).collect()
+    }
+
     /// A split that begins or ends an excursion: of the two the likelier by chance.
     fn no_level(&self, splits: &[Split]) -> Option<usize> {
         let last = splits.len().checked_sub(1)?;
-        let at_the_end = self.values.len() - splits[last].index;
-        let fewest =
-            if self.open { FEWEST_SUSPECTED.min(self.nights_of_a_level()) } else { self.nights_of_a_level() };
-        if at_the_end < fewest {
+        if self.values.len() - splits[last].index < self.nights_at_the_end() {
             return Some(last);
         }
         let begin = |at: usize| if at == 0 { 0 } else { splits[at - 1].index };
         let end = (0..=last).find(|at| splits[*at].index - begin(*at) < self.nights_of_a_level())?;
         Some(if end > 0 && splits[end - 1].p >= splits[end].p { end - 1 } else { end })
     }
+}
+
+/// The split whose sides, of at least so many values each, differ most for their number.
+fn furthest_apart(values: &[f64], fewest_before: usize, fewest_after: usize) -> Option<usize> {
+    let n = values.len() as f64;
+    let level = mean(values);
+    let (mut best, mut above) = (None, 0.0);
+    for (index, value) in values.iter().enumerate() {
+        let (before, after) = (index as f64, n - index as f64);
+        if index >= fewest_before && values.len() - index >= fewest_after {
+            // The squares that two levels explain, and one does not.
+            let apart = above * above * n / (before * after);
+            if best.is_none_or(|(most, _)| apart > most) {
+                best = Some((apart, index));
+            }
+        }
+        above += value - level;
+    }
+    best.map(|(_, index)| index)
 }
 
 #[cfg(test)]
@@ -161,6 +212,16 @@ mod tests {
         let rules = Rules::default();
         let closed = Epoch { values: &values, margin: 0.02, open: false, rules: &rules };
         assert!(closed.shifts().shifts.is_empty());
+    }
+
+    #[test]
+    fn a_change_is_where_the_levels_differ_most() {
+        assert_eq!(furthest_apart(&[1.0, 1.1, 0.9, 1.0, 2.0, 2.1, 1.9], 3, 2), Some(4));
+        assert_eq!(furthest_apart(&[1.0, 9.0, 9.0, 9.0, 9.0], 3, 2), Some(3));
+        assert_eq!(furthest_apart(&[1.0, 9.0, 9.0, 9.0], 3, 2), None);
+        // A night before the loss is a little low as well.
+        let values = [[1.01, 0.99].repeat(25), vec![0.985, 0.97, 0.90, 0.91, 0.905, 0.9]].concat();
+        assert_eq!(shifts(&values), [(52, Certainty::Confirmed)]);
     }
 
     #[test]

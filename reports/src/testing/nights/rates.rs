@@ -1,6 +1,8 @@
 //! How often a series is said to have changed that has not, and how soon one is that has, by simulated histories that are judged
 //! as measured ones are.
 
+use std::collections::BTreeSet;
+
 use schema::{Certainty, FoundBy};
 
 use super::{Nights, Step, Wander, Where};
@@ -46,10 +48,10 @@ impl Silence {
 pub struct Vigil {
     /// Nights that were judged.
     pub nights: u32,
-    /// Those with a confirmed finding: false alarms.
-    pub alarms: u32,
-    /// Those with a suspected change point.
-    pub suspicions: u32,
+    /// Series said to have changed for sure, each once however long it stands: false alarms and false improvements.
+    pub confirmed: u32,
+    /// Series suspected to have changed, each once.
+    pub suspected: u32,
     /// Series measured again, over all nights.
     pub measured_again: u32,
 }
@@ -59,22 +61,24 @@ impl Vigil {
     pub fn simulate(noise: Wander, suites: u32, series: usize) -> Self {
         let mut vigil = Vigil::default();
         for seed in 0..suites {
-            let nights =
-                Nights { nights: NIGHTS, series, hosts: 5, noise, seed: seed.into(), ..Nights::default() };
+            let seed = seed.into();
+            let nights = Nights { nights: NIGHTS, series, hosts: 5, noise, seed, ..Nights::default() };
             let (history, rules) = (nights.history(), Rules::default());
-            for night in rules.nights_to_start as usize..=NIGHTS {
-                let report = judge(&history, night as i64, &rules).expect("a night of the history");
-                let is = |sure| {
-                    report
-                        .findings
-                        .iter()
-                        .any(|one| one.certainty == sure && one.found_by == FoundBy::ChangePoint)
-                };
+            let (mut confirmed, mut suspected) = (BTreeSet::new(), BTreeSet::new());
+            for night in rules.nights_to_start as i64..=NIGHTS as i64 {
+                let report = judge(&history, night, &rules).expect("a night of the history");
+                let members = report.findings.iter().flat_map(|finding| &finding.members);
+                for member in members.filter(|member| member.found_by == FoundBy::ChangePoint) {
+                    match member.certainty {
+                        Certainty::Confirmed => confirmed.insert(member.series),
+                        Certainty::Suspected => suspected.insert(member.series),
+                    };
+                }
                 vigil.nights += 1;
-                vigil.alarms += u32::from(is(Certainty::Confirmed));
-                vigil.suspicions += u32::from(is(Certainty::Suspected));
-                vigil.measured_again += fence_hits(&history, night as i64, &rules).len() as u32;
+                vigil.measured_again += fence_hits(&history, night, &rules).len() as u32;
             }
+            vigil.confirmed += confirmed.len() as u32;
+            vigil.suspected += suspected.len() as u32;
         }
         vigil
     }
