@@ -16,6 +16,8 @@ use super::{
 const SUSPECTED_P: f64 = 10.0;
 /// Nothing is pulled in closer than this many margins, or a change of numbers that are mostly equal would shrink to nothing.
 const REACH_IN_MARGINS: f64 = 2.0;
+/// A suspicion is given up after the nights of so many levels.
+const SUSPECTED_LEVELS: usize = 2;
 /// A single night is the fence's question.
 const FEWEST_SUSPECTED: usize = 2;
 
@@ -81,7 +83,10 @@ impl Epoch<'_> {
         let shift = |split: &Split| Shift {
             index: split.index,
             p: split.p,
-            certainty: if self.holds(split.index) { Certainty::Confirmed } else { Certainty::Suspected },
+            certainty: match self.holds(split.index) && split.p < change_point_p {
+                true => Certainty::Confirmed,
+                false => Certainty::Suspected,
+            },
         };
         Shifts { shifts: kept.iter().map(shift).collect(), noise }
     }
@@ -94,8 +99,17 @@ impl Epoch<'_> {
     fn bars(&self, searched: &[f64], splits: &[usize]) -> Vec<Bar> {
         let magnitude = Self::floor(self.margin, Noise::around(searched, splits).cv, self.rules);
         let p = self.rules.change_point_p;
-        let bar = |index: &usize| Bar { p: if self.holds(*index) { p } else { SUSPECTED_P * p }, magnitude };
+        let bar = |index: &usize| {
+            let p = if self.is_recent(*index, splits) { SUSPECTED_P * p } else { p };
+            Bar { p, magnitude }
+        };
         splits.iter().map(bar).collect()
+    }
+
+    /// Whether nights to come may yet make sure of a split.
+    fn is_recent(&self, index: usize, splits: &[usize]) -> bool {
+        let nights = SUSPECTED_LEVELS * self.nights_of_a_level();
+        self.open && splits.last() == Some(&index) && index + nights > self.values.len()
     }
 
     /// Nights that make a level: the first, and those after it.
