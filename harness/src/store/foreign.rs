@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{
     NewNight, NewValue, Of, Store, StoreError,
     columns::{RowError, json, sha256},
-    night,
+    night, value,
 };
 
 /// One measurement in a log of another tool.
@@ -94,7 +94,7 @@ fn insert(transaction: &Transaction<'_>, new: &ForeignNight) -> Result<i64, RowE
     for run in &new.runs {
         statement.execute(params![id, run.engine, run.source, run.sha256, run.line, json(&run.facts)?])?;
     }
-    new.values.iter().try_for_each(|value| night::insert_value(transaction, id, value))?;
+    new.values.iter().try_for_each(|new| value::insert(transaction, id, new))?;
     Ok(id)
 }
 

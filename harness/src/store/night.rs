@@ -1,13 +1,11 @@
 //! Nights in the store: begun, filled with campaigns and values, ended, and found again.
 
-use std::path::Path;
-
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
-use schema::{Configuration, Limit, Night, NightCampaign, NightPart, Origin, Reported, SeriesKey};
+use rusqlite::{Connection, Row, Transaction, params};
+use schema::{Night, NightCampaign, NightPart, Origin, Reported};
 
 use super::{
     NewCampaign, Of, Store, StoreError, campaign,
-    columns::{RowError, finite, from_word, json, new_uid, sha256, word},
+    columns::{RowError, from_word, new_uid, word},
 };
 
 /// A night about to begin.
@@ -21,29 +19,6 @@ pub struct NewNight<'n> {
     pub origin: Origin,
     /// Start, ms since 1970 UTC.
     pub started_at_unix_ms: u64,
-}
-
-/// What a night says about a series, as [`schema::NightValue`] has it, with the series and the configuration themselves.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewValue {
-    /// The series.
-    pub key: SeriesKey,
-    /// What it was measured with.
-    pub configuration: Configuration,
-    /// The median of `runs`; none where too few were valid.
-    pub value: Option<f64>,
-    /// The valid runs, in time order.
-    pub runs: Vec<f64>,
-    /// Runs whose numbers are not used.
-    pub failed_runs: u32,
-    /// Why not, the first of them in words.
-    pub failure: Option<String>,
-    /// The runs made again the same night.
-    pub confirm_runs: Vec<f64>,
-    /// What it must reach.
-    pub limit: Option<Limit>,
-    /// What is wrong with link or counters.
-    pub faults: Vec<String>,
 }
 
 impl Store {
@@ -67,14 +42,6 @@ impl Store {
             let row = params![night, campaign, word(&part)?];
             transaction.execute("INSERT INTO night_campaign VALUES (?1, ?2, ?3)", row)?;
             Ok(campaign)
-        })
-    }
-
-    /// Keeps what a night says about these series, in the place of what it said about them before; all or nothing.
-    pub fn keep_values(&mut self, night: i64, values: &[NewValue]) -> Result<(), StoreError> {
-        self.known_night(night)?;
-        self.write("writing the values of a night to", Of::Night(night), |transaction| {
-            values.iter().try_for_each(|value| insert_value(transaction, night, value))
         })
     }
 
@@ -132,39 +99,6 @@ impl Store {
             None => Err(StoreError::NoNight { file: self.file.clone(), suite: None, night }),
         }
     }
-
-    /// Writes in one transaction: what `write` did is kept where it returns Ok, and only there.
-    pub(super) fn write<T>(
-        &mut self,
-        doing: &'static str,
-        of: Of,
-        write: impl FnOnce(&Transaction<'_>) -> Result<T, RowError>,
-    ) -> Result<T, StoreError> {
-        let file: &Path = &self.file;
-        let connection = &mut self.connection;
-        let all = || -> Result<T, RowError> {
-            // Immediate: a second writer waits for its turn instead of failing where it turns from reading to writing.
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let done = write(&transaction)?;
-            transaction.commit()?;
-            Ok(done)
-        };
-        all().map_err(|error| StoreError::rows(doing, file, of, error))
-    }
-
-    /// Reads with one view of the file, whatever others write meanwhile.
-    pub(super) fn read<T>(
-        &self,
-        doing: &'static str,
-        of: Of,
-        read: impl FnOnce(&Connection) -> Result<T, RowError>,
-    ) -> Result<T, StoreError> {
-        let all = || -> Result<T, RowError> {
-            let view = self.connection.unchecked_transaction()?;
-            read(&view)
-        };
-        all().map_err(|error| StoreError::rows(doing, &self.file, of, error))
-    }
 }
 
 /// Writes a night that is known by `uid` everywhere.
@@ -187,79 +121,6 @@ pub(super) fn insert(
         ],
     )?;
     Ok(transaction.last_insert_rowid())
-}
-
-pub(super) fn insert_value(
-    transaction: &Transaction<'_>,
-    night: i64,
-    new: &NewValue,
-) -> Result<(), RowError> {
-    finite("value", new.value)?;
-    finite("runs", new.runs.iter().chain(&new.confirm_runs).copied())?;
-    finite("limit", new.limit.as_ref().map(|limit| limit.worst))?;
-    let row = params![
-        night,
-        series(transaction, &new.key)?,
-        new.value,
-        json(&new.runs)?,
-        new.failed_runs,
-        new.failure,
-        json(&new.confirm_runs)?,
-        configuration(transaction, &new.configuration)?,
-        new.limit.as_ref().map(json).transpose()?,
-        json(&new.faults)?,
-    ];
-    transaction
-        .prepare_cached(
-            "INSERT OR REPLACE INTO night_value VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-        )?
-        .execute(row)?;
-    Ok(())
-}
-
-/// The number of a series, which it gets with its first value.
-pub(super) fn series(transaction: &Transaction<'_>, key: &SeriesKey) -> Result<i64, RowError> {
-    let (fabric, metric) = (word(&key.fabric)?, word(&key.metric)?);
-    let msg_bytes = i64::try_from(key.msg_bytes.get()).map_err(|_| RowError::Shape("msg_bytes".into()))?;
-    let row = params![
-        key.engine,
-        fabric,
-        key.scenario,
-        key.workload,
-        key.variant,
-        msg_bytes,
-        metric,
-        key.requester.host,
-        key.requester.device,
-        key.responder.host,
-        key.responder.device,
-    ];
-    let known = transaction
-        .prepare_cached(
-            "SELECT id FROM series WHERE (engine, fabric, scenario, workload, variant, msg_bytes, metric,
-                 requester_host, requester_device, responder_host, responder_device)
-                 = (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        )?
-        .query_row(row, |row| row.get(0))
-        .optional()?;
-    if let Some(id) = known {
-        return Ok(id);
-    }
-    transaction
-        .prepare_cached("INSERT INTO series VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?
-        .execute(row)?;
-    Ok(transaction.last_insert_rowid())
-}
-
-/// The number of a configuration, which it gets with the first value that has it.
-fn configuration(transaction: &Transaction<'_>, configuration: &Configuration) -> Result<i64, RowError> {
-    let facts = json(configuration)?;
-    let digest = sha256(&facts);
-    transaction
-        .prepare_cached("INSERT OR IGNORE INTO configuration (sha256, facts) VALUES (?1, ?2)")?
-        .execute(params![digest, facts])?;
-    let mut statement = transaction.prepare_cached("SELECT id FROM configuration WHERE sha256 = ?1")?;
-    Ok(statement.query_row([digest], |row| row.get(0))?)
 }
 
 fn one(connection: &Connection, which: &str, by: impl rusqlite::ToSql) -> Result<Option<Night>, RowError> {
