@@ -2,6 +2,7 @@
 //! night that is stopped anywhere goes on.
 
 use std::{
+    fs,
     io::{BufRead as _, BufReader, Read as _},
     process::{Child, Stdio},
     thread,
@@ -74,8 +75,10 @@ fn twenty_nights_find_a_loss_the_night_it_comes_and_name_a_firmware_that_changed
         }
         if night == LOSS {
             the_loss_is_found(&report);
+            the_loss_is_shown(&rack);
         }
     }
+    a_pinned_night_tells_the_loss_and_the_firmware_apart(&rack);
 }
 
 /// By the fence, with both series in one finding, and confirmed by runs made again the same night.
@@ -91,6 +94,34 @@ fn the_loss_is_found(report: &Value) {
         // 1/0.95 of the time on the wire, beside 2 us there and back.
         assert!((0.04..0.06).contains(&change), "{member}");
     }
+}
+
+/// As a failure in JUnit XML, and first on the dashboard, beside the report of its campaigns.
+fn the_loss_is_shown(rack: &Rack) {
+    let junit =
+        finish(&mut rack.harness(&["history", "export", "--format", "junit"]), PATIENCE).expect(0).stdout;
+    assert_eq!(junit.matches("<failure").count(), 2, "{junit}");
+    finish(&mut rack.harness(&["history", "dashboard", "--out", "site"]), PATIENCE).expect(0);
+    let page = fs::read_to_string(rack.path("site/index.html")).expect("the page is there");
+    assert!(page.contains("Regressed") && page.contains("link/read"), "the page does not tell it");
+    let reports =
+        fs::read_dir(rack.path(&format!("site/night-{LOSS}"))).expect("the night's reports are there");
+    assert_eq!(reports.count(), 2, "one of the first runs, one of those made again");
+}
+
+fn a_pinned_night_tells_the_loss_and_the_firmware_apart(rack: &Rack) {
+    let baseline = |arguments: &[&str]| finish(rack.harness(&["baseline"]).args(arguments), PATIENCE);
+    let before_both = (FIRMWARE - 1).to_string();
+    baseline(&["set", "good", "--night", &before_both]).expect(0);
+    assert!(baseline(&["show"]).expect(0).stdout.contains("good"));
+    let worse = baseline(&["diff", "good"]).expect(1).stdout;
+    for words in ["against `good`", "+5.", "differs: requester.firmware unknown → 20.32.1010"] {
+        assert!(worse.contains(words), "no `{words}` in:\n{worse}");
+    }
+    baseline(&["diff", "good", "--night", &(LOSS - 1).to_string()]).expect(0);
+    baseline(&["remove", "good"]).expect(0);
+    let gone = baseline(&["diff", "good"]).expect(2).stderr;
+    assert!(gone.contains("no night of suite `rack` is pinned as `good`; pinned: none"), "{gone}");
 }
 
 #[test]
@@ -196,7 +227,7 @@ fn while_one_night_runs_a_second_is_refused_and_one_that_is_interrupted_goes_on(
     assert!(!rest.stderr.contains("of 5:"), "runs that were kept are made again:\n{}", rest.stderr);
     only_night_is_whole(&rack, 1);
     let again = finish(&mut rack.harness(&["nightly", "rack.toml", "--resume"]), PATIENCE).expect(2);
-    assert!(again.stderr.contains("is not unfinished"), "{}", again.stderr);
+    assert!(again.stderr.contains("no night of suite `rack` is unfinished"), "{}", again.stderr);
 }
 
 #[test]

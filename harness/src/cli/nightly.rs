@@ -81,10 +81,11 @@ impl Nightly {
             interrupt: &interrupt,
             failures: Vec::new(),
             complaints: Vec::new(),
+            unheld: Vec::new(),
         };
         let ending = night.carry_out()?;
         let troubled = !night.failures.is_empty() || !night.complaints.is_empty();
-        for complaint in &night.complaints {
+        for complaint in night.complaints.iter().chain(&night.unheld) {
             eprintln!("rdma-harness: {complaint}");
         }
         match ending {

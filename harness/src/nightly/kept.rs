@@ -104,6 +104,23 @@ fn named(
     Some((key, configuration.unwrap_or_default()))
 }
 
+/// Limits of measured values that could not be held against them, since nobody knows what link and host can carry.
+pub(super) fn without_limit(suite: &Suite, entry: &Entry, derived: &[Derived]) -> Vec<String> {
+    let shares = derived.iter().filter(|derived| derived.value().is_some() && derived.expected.is_none());
+    let unheld = shares.filter(|derived| {
+        let written = suite.limits.iter().find(|limit| limit.fits(entry, &derived.kept));
+        written.is_some_and(|limit| matches!(limit.worst, Worst::OfExpected(_)))
+    });
+    let name = entry.name();
+    unheld
+        .map(|Derived { kept: Kept { workload, msg_bytes, metric }, .. }| {
+            format!(
+                "{name}/{workload} at {msg_bytes}: its limit on {metric} is not held against it, since the rate of the link is not known; give it as a rate"
+            )
+        })
+        .collect()
+}
+
 /// The limit of a value, where the suite sets one and it is known what it comes to.
 fn limit(suite: &Suite, entry: &Entry, kept: &Kept, derived: &Derived) -> Option<Limit> {
     let written = suite.limits.iter().find(|limit| limit.fits(entry, kept))?;

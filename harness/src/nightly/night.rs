@@ -11,7 +11,7 @@ use schema::{Campaign, History, NightPart, Reported};
 
 use super::{
     Crew, Derived, Entry, Leg, NightObserver, Suite, derive, fresh_seed,
-    kept::{Absent, night_values},
+    kept::{Absent, night_values, without_limit},
 };
 use crate::{
     interrupt::Interrupt,
@@ -39,6 +39,8 @@ pub struct Night<'n, C: Crew> {
     pub failures: Vec<(String, String)>,
     /// Hosts that could not be left as they were.
     pub complaints: Vec<String>,
+    /// Limits that could not be held against what was measured.
+    pub unheld: Vec<String>,
 }
 
 /// How a night came to its end for now.
@@ -192,7 +194,13 @@ impl<C: Crew> Night<'_, C> {
     fn keep(&mut self, measured: &[Measured]) -> Result<History, StoreError> {
         let before = self.store.history(&self.suite.name, None)?;
         let mut values = Vec::new();
+        self.unheld.clear();
         for (entry, measured) in self.suite.entries.iter().zip(measured) {
+            self.unheld.extend(without_limit(
+                self.suite,
+                entry,
+                measured.derived.as_deref().unwrap_or_default(),
+            ));
             let name = entry.name();
             let failure = self.failures.iter().find(|(failed, _)| *failed == name);
             let absent = Absent { why: failure.map_or("no run was made", |(_, why)| why), before: &before };

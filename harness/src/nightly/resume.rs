@@ -14,7 +14,7 @@ pub enum ResumeNightError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Every night came to its end, or there was none.
-    #[error("the newest night of suite `{suite}` is not unfinished; run without --resume to begin one")]
+    #[error("no night of suite `{suite}` is unfinished; run without --resume to begin one")]
     Nothing {
         /// Name of the suite.
         suite: String,

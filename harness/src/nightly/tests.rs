@@ -44,6 +44,7 @@ struct Rack {
     firmware: &'static str,
     interrupt_at: Option<usize>,
     made: usize,
+    unheld: Vec<String>,
 }
 
 struct Scripted {
@@ -136,7 +137,7 @@ impl Rack {
         }
         let store = Store::create_or_open(&folder.path().join("store.db")).unwrap();
         let scripts = HashMap::from([("a", steady(950.0)), ("b", steady(500.0))]);
-        Rack { folder, store, scripts, firmware: "20.31", interrupt_at: None, made: 0 }
+        Rack { folder, store, scripts, firmware: "20.31", interrupt_at: None, made: 0, unheld: Vec::new() }
     }
 
     fn suite(&self) -> Suite {
@@ -173,8 +174,10 @@ impl Rack {
             interrupt: &Interrupt::default(),
             failures: Vec::new(),
             complaints: Vec::new(),
+            unheld: Vec::new(),
         };
         let ending = night.carry_out().unwrap();
+        self.unheld = std::mem::take(&mut night.unheld);
         let failures = std::mem::take(&mut night.failures);
         self.made = crew.made;
         match ending {
@@ -220,6 +223,18 @@ fn a_value_is_the_median_of_the_runs_under_the_name_of_its_series() {
     let night = &rack.history().nights[0];
     assert!(night.ended_at_unix_ms.is_some());
     assert_eq!(night.campaigns.iter().map(|begun| begun.part).collect::<Vec<_>>(), [NightPart::First; 2]);
+}
+
+#[test]
+fn a_limit_that_cannot_be_held_is_told_and_not_left_out_in_silence() {
+    let mut rack = Rack::new();
+    rack.night();
+    assert!(rack.unheld.is_empty(), "{:?}", rack.unheld);
+    std::fs::write(rack.folder.path().join("a.toml"), SCENARIO.replace("rate=1Gbps", "latency=1us")).unwrap();
+    rack.night();
+    let [unheld] = &rack.unheld[..] else { panic!("{:?}", rack.unheld) };
+    assert!(unheld.starts_with("a/default/w at 64Ki: its limit on bandwidth is not held"), "{unheld}");
+    assert_eq!(rack.series("a").values[1].limit, None);
 }
 
 #[test]
