@@ -412,7 +412,7 @@ fn load_point(point: &mut Point) {
 }
 
 /// The samples every view is tested on.
-pub const NAMES: [&str; 10] = [
+pub const NAMES: [&str; 11] = [
     "improved",
     "regressed",
     "equivalent",
@@ -423,6 +423,7 @@ pub const NAMES: [&str; 10] = [
     "loaded",
     "watched",
     "factors",
+    "one_variant",
 ];
 
 /// One of [`NAMES`].
@@ -437,6 +438,11 @@ pub fn named(name: &str) -> Option<Campaign> {
         "improved" => Sample::default().campaign(),
         "regressed" => latency(0.88).campaign(),
         "factors" => factorial::sample(),
+        "one_variant" => {
+            let mut campaign = Sample { candidates: Vec::new(), blocks: 5, ..Sample::default() }.campaign();
+            campaign.runs.retain(|run| run.purpose == Purpose::Measure);
+            campaign
+        }
         "equivalent" => Sample { candidates: vec![("deep", 1.0)], ..Sample::default() }.campaign(),
         "inconclusive" => Sample { noise: 0.02, ..latency(1.015) }.campaign(),
         "unstable" => Sample { control: 1.06, ..Sample::default() }.campaign(),

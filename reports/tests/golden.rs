@@ -206,3 +206,22 @@ fn twenty_points_of_thirty_runs_stay_below_two_megabytes() {
     let page = render::html(&campaign, &comparison).unwrap();
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
 }
+
+#[test]
+fn a_campaign_of_one_variant_says_what_was_measured_and_that_there_is_nothing_to_compare() {
+    let (campaign, comparison) = sample("one_variant");
+    let page = render::html(&campaign, &comparison).unwrap();
+    for (said, there) in [
+        ("Measured", true),
+        ("One variant was measured, so there is nothing to compare.", true),
+        (">Effects<", false),
+        ("A/A", false),
+        ("Inconclusive", false),
+    ] {
+        assert_eq!(page.contains(said), there, "{said}");
+    }
+    let mut failed = campaign;
+    failed.runs.iter_mut().for_each(testing::fail);
+    let comparison = compare(&failed, &CompareOptions::default());
+    assert!(render::markdown(&failed, &comparison).contains("**Could not run.**"));
+}

@@ -22,7 +22,9 @@ pub fn markdown(campaign: &Campaign, comparison: &Comparison) -> String {
     if let Some(factors) = &view.factors {
         brought(&mut text, &view, factors);
     }
-    effects(&mut text, &view);
+    if view.compares {
+        effects(&mut text, &view);
+    }
     view.workloads.iter().for_each(|workload| numbers(&mut text, &view, workload));
     differences(&mut text, &view);
     unusable(&mut text, &view);

@@ -26,6 +26,8 @@ use crate::{
 pub(super) struct View {
     pub(super) scenario: String,
     pub(super) question: String,
+    /// Whether there are variants to compare; a campaign of a night has one.
+    pub(super) compares: bool,
     /// The verdict in one word or two, and the class of its colour.
     pub(super) verdict: Badge,
     /// The verdict in one sentence, without its name.
@@ -130,11 +132,13 @@ impl View {
             campaign.workloads.iter().map(|workload| facts::parameters(campaign, &workload.name)).collect();
         let environment = Environment::of(campaign);
         facts.extend(environment.groups());
+        let (verdict, claim) = verdict(campaign, comparison);
         View {
             scenario: campaign.scenario.clone(),
             question: campaign.question.clone(),
-            verdict: badge(words::campaign_verdict(comparison.verdict)),
-            claim: words::capitalised(&claim(comparison)) + ".",
+            compares: compares(campaign),
+            verdict,
+            claim,
             simulated: (!comparison.simulated.is_empty()).then(|| comparison.simulated.join("; ")),
             warnings: warnings(campaign, comparison),
             summary: summary(campaign),
@@ -160,6 +164,25 @@ impl View {
             scenario_toml: campaign.scenario_toml.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
         }
+    }
+}
+
+/// Whether there is anything to compare.
+fn compares(campaign: &Campaign) -> bool {
+    campaign.variants.len() > 1
+}
+
+/// The verdict and what is said behind it.
+fn verdict(campaign: &Campaign, comparison: &Comparison) -> (Badge, String) {
+    let usable = comparison.unusable.len() < campaign.runs.len();
+    match compares(campaign) {
+        true => {
+            (badge(words::campaign_verdict(comparison.verdict)), words::capitalised(&claim(comparison)) + ".")
+        }
+        false if usable => {
+            (badge("Measured"), "One variant was measured, so there is nothing to compare.".to_owned())
+        }
+        false => (badge("Could not run"), "Nothing was measured that could be used.".to_owned()),
     }
 }
 
@@ -189,8 +212,9 @@ fn warnings(campaign: &Campaign, comparison: &Comparison) -> Vec<String> {
         let of = campaign.runs.len();
         let what = if comparison.factorial.is_some() { "block" } else { "pair" };
         let each = if lost == 1 { "it" } else { "each" };
-        let each = format!("{each} takes its {what} with it");
-        warnings.push(format!("{lost} of {of} runs could not be used; {each}. They are listed below."));
+        let each =
+            if compares(campaign) { format!("; {each} takes its {what} with it") } else { String::new() };
+        warnings.push(format!("{lost} of {of} runs could not be used{each}. They are listed below."));
     }
     warnings.extend(evidence::invalid(comparison));
     warnings.extend(pruned(campaign, comparison));
@@ -209,10 +233,16 @@ fn pruned(campaign: &Campaign, comparison: &Comparison) -> Option<String> {
 }
 
 fn summary(campaign: &Campaign) -> String {
+    let started = number::utc(campaign.started_at_unix_ms);
+    if !compares(campaign) {
+        return format!(
+            "Started {started} UTC. {} of one variant.",
+            number::counted(campaign.runs.len() as u32, "run")
+        );
+    }
     let controls = campaign.runs.iter().filter(|run| run.purpose == Purpose::Control).count();
     format!(
-        "Started {} UTC. {} runs in {}, {controls} of them A/A controls.",
-        number::utc(campaign.started_at_unix_ms),
+        "Started {started} UTC. {} runs in {}, {controls} of them A/A controls.",
         campaign.runs.len(),
         number::counted(campaign.design.blocks, "block"),
     )
@@ -384,10 +414,15 @@ fn method(campaign: &Campaign, comparison: &Comparison) -> Vec<String> {
     let level = number::margin(comparison.alpha);
     let sure = number::margin(1.0 - comparison.alpha);
     let gates = comparison.gates().count() as u32;
+    let control = if compares(campaign) {
+        format!(", and a second run of {} as A/A control", comparison.baseline)
+    } else {
+        String::new()
+    };
     let mut method = vec![
         format!(
-            "Each of {} holds one run of every variant and workload, and a second run of {} as A/A control. The order within a block is random (seed {}), with a pause of {} between runs.",
-            number::counted(design.blocks, "block"), comparison.baseline, design.seed, design.cooldown_ns
+            "Each of {} holds one run of every variant and workload{control}. The order within a block is random (seed {}), with a pause of {} between runs.",
+            number::counted(design.blocks, "block"), design.seed, design.cooldown_ns
         ),
         "A run is a fresh pair of processes with their own queue pairs and buffers. The unit of evidence is the run, not the message: millions of messages in one run share its luck.".to_owned(),
     ];
@@ -396,6 +431,9 @@ fn method(campaign: &Campaign, comparison: &Comparison) -> Vec<String> {
     }
     if comparison.evidence.is_some() {
         method.push("Both hosts were read before and after each run and sampled in between. A run is invalid, and takes its pair with it, when a queue pair gave up, a needed counter ran backwards, a polling thread left its CPU, pages lay off the node they were bound to, CPUs came or went, or tuning did not stay; whatever else the evidence shows is a finding beside the numbers.".to_owned());
+    }
+    if !compares(campaign) {
+        return method;
     }
     let options = crate::CompareOptions { alpha: comparison.alpha, ..Default::default() };
     let many = number::counted(gates, "gate");
@@ -448,8 +486,13 @@ fn limits(campaign: &Campaign, comparison: &Comparison) -> Vec<String> {
             "Messages of a schedule count from the time that was intended for them; of a closed loop, from their post: a stall delays what would have come meanwhile, and few samples show it."
         }
         .to_owned(),
-        "What is not a gate is shown for exploration, its p corrected by Benjamini-Hochberg, and carries no verdict.".to_owned(),
     ];
+    limits.push(if compares(campaign) {
+        "What is not a gate is shown for exploration, its p corrected by Benjamini-Hochberg, and carries no verdict."
+    } else {
+        "One variant says how fast it was, and not whether that is faster or slower than anything."
+    }
+    .to_owned());
     if let Some(design) = &comparison.factorial {
         limits.push(format!("{}.", words::capitalised(&design_limits(design))));
     }
