@@ -66,13 +66,19 @@ check_licences() {
 browser() {
     local sample
     rm -rf "$artifacts/browser"
-    mkdir -p "$artifacts/browser"
+    mkdir -p "$artifacts/browser/dashboards"
     for sample in several_sizes factors unstable inconclusive failed_runs watched large; do
         cargo run --locked --quiet --package reports --features testing --example sample -- \
             "$sample" "$artifacts/browser/$sample.html" >/dev/null || return
     done
+    for sample in NIGHT YEAR; do
+        cargo run --locked --quiet --package reports --features testing --example history -- \
+            "$sample" "$artifacts/browser/dashboards/${sample,,}.html" >/dev/null || return
+    done
     cp "$artifacts/quickstart/report.html" "$artifacts/browser/quickstart.html" &&
-        (cd tests/browser && npm ci --no-audit --no-fund && node report.mjs "$artifacts/browser" "$artifacts/browser"/*.html)
+        (cd tests/browser && npm ci --no-audit --no-fund &&
+            node report.mjs "$artifacts/browser" "$artifacts/browser"/*.html &&
+            node dashboard.mjs "$artifacts/browser/dashboards" "$artifacts/browser/dashboards"/*.html)
 }
 
 # Built like the other tests; the programs under test are the release build in the guest too.

@@ -45,9 +45,9 @@ export async function openAllButton(page, find) {
   if ((await count("details:not(.numbers)[open]")) !== all) find("the button does not open all parts");
 }
 
-/** Every part that a report must have is there and has something in it. */
-export async function allParts(page, find, when) {
-  for (const part of ["#effects", "#workload-1", "#differences", "#method", "#environment"]) {
+/** Every part that a page must have is there and has something in it. */
+export async function allParts(page, find, when, parts) {
+  for (const part of parts) {
     const text = await page.locator(part).innerText();
     if (text.length < 40) find(`${part} is missing or empty ${when}`);
   }

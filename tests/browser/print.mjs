@@ -2,7 +2,7 @@
 import { allParts } from "./page.mjs";
 
 /** Looks at the page as it is printed from a dark system, and writes it as PDF. */
-export async function onPaper(page, find, file) {
+export async function onPaper(page, find, file, parts) {
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   await page.waitForTimeout(100);
   const odd = await page.evaluate(() => {
@@ -24,7 +24,7 @@ export async function onPaper(page, find, file) {
     return odd;
   });
   odd.forEach(find);
-  await allParts(page, find, "on paper");
+  await allParts(page, find, "on paper", parts);
   await page.screenshot({ path: `${file}.png`, fullPage: true });
   await page.pdf({ path: `${file}.pdf`, format: "A4", printBackground: true });
 }

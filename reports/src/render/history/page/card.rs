@@ -101,6 +101,7 @@ impl<'r> Card<'r> {
         };
         let last = series.change_points.last();
         let share = |share: Option<f64>| share.map_or(String::new(), |share| format!("{:.4}", share.abs()));
+        let digits = Digits::of(key.metric, chart.frame.scale.high);
         let told = series.change_points.len().min(CHANGES);
         Card {
             name: key.to_string(),
@@ -124,8 +125,8 @@ impl<'r> Card<'r> {
             tags: tags(place, &chart, series, margin),
             changes: series.change_points.iter().rev().take(told).map(|c| change(place, series, c)).collect(),
             more_changes: series.change_points.len() - told,
-            data: Data::of(place, series, chart.frame.scale.high),
-            rows: series.points.iter().rev().take(ROWS).map(|point| row(place, key.metric, point)).collect(),
+            data: Data::of(place, series, digits),
+            rows: series.points.iter().rev().take(ROWS).map(|point| row(place, digits, point)).collect(),
             svg: chart.svg(),
             series,
         }
@@ -198,9 +199,30 @@ pub(super) fn links(place: &Place<'_>, series: &SeriesReport, night: i64) -> Vec
     behind.into_iter().filter_map(link).collect()
 }
 
-fn row(place: &Place<'_>, metric: Metric, point: &PointReport) -> [String; 5] {
-    let value =
-        |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| number::value(metric, value));
+/// How the numbers of a series are written: in one unit, and to four digits of the largest.
+#[derive(Clone, Copy)]
+struct Digits {
+    divisor: f64,
+    unit: &'static str,
+    decimals: usize,
+}
+
+impl Digits {
+    fn of(metric: Metric, largest: f64) -> Self {
+        let (divisor, unit) = number::unit_of(metric, largest);
+        let whole_digits = (largest / divisor).abs().max(1.0).log10().floor() as usize + 1;
+        Digits { divisor, unit, decimals: 4usize.saturating_sub(whole_digits) }
+    }
+
+    fn plain(&self, value: f64) -> String {
+        format!("{:.*}", self.decimals, value / self.divisor)
+    }
+}
+
+fn row(place: &Place<'_>, digits: Digits, point: &PointReport) -> [String; 5] {
+    let value = |value: Option<f64>| {
+        value.map_or_else(|| "none".to_owned(), |value| format!("{} {}", digits.plain(value), digits.unit))
+    };
     let date = place.position(point.night).map(|at| number::date(place.report.nights[at].started_at_unix_ms));
     [
         point.night.to_string(),
@@ -212,21 +234,16 @@ fn row(place: &Place<'_>, metric: Metric, point: &PointReport) -> [String; 5] {
 }
 
 impl Data {
-    fn of(place: &Place<'_>, series: &SeriesReport, largest: f64) -> Self {
-        let (divisor, unit) = number::unit_of(series.key.metric, largest);
-        let whole_digits = (largest / divisor).abs().max(1.0).log10().floor() as usize + 1;
-        let decimals = 4usize.saturating_sub(whole_digits);
+    fn of(place: &Place<'_>, series: &SeriesReport, digits: Digits) -> Self {
         let column = |of: fn(&PointReport) -> Option<f64>| {
-            let text = |point| {
-                of(point).map_or_else(|| "-".to_owned(), |value| format!("{:.decimals$}", value / divisor))
-            };
+            let text = |point| of(point).map_or_else(|| "-".to_owned(), |value| digits.plain(value));
             series.points.iter().map(text).collect::<Vec<String>>().join(" ")
         };
         let at: Vec<usize> = series.points.iter().filter_map(|point| place.position(point.night)).collect();
         let stretches = at.chunk_by(|one, next| one + 1 == *next);
         let nights = stretches.map(|stretch| format!("{}-{}", stretch[0], stretch[stretch.len() - 1]));
         Data {
-            unit,
+            unit: digits.unit,
             nights: nights.collect::<Vec<_>>().join(" "),
             values: [column(|point| point.value), column(|point| point.low), column(|point| point.high)],
         }

@@ -9,7 +9,7 @@ use super::{
     path::{Frame, HEIGHT, STEP},
 };
 use crate::{
-    history::{ChangePoint, SeriesReport},
+    history::{ChangePoint, Epoch, SeriesReport},
     render::history::{campaigns, scale::Scale},
 };
 
@@ -55,8 +55,9 @@ impl<'c, 'r> Chart<'c, 'r> {
 
     /// Positions of the first night of each epoch and of the one behind its last.
     pub(super) fn epochs(&self) -> Vec<(usize, usize)> {
-        let starts: Vec<usize> =
-            self.series.epochs.iter().filter_map(|epoch| self.place.position(epoch.from)).collect();
+        // An epoch that began before the nights that are shown begins with them.
+        let start = |epoch: &Epoch| self.place.position(epoch.from).unwrap_or(0);
+        let starts: Vec<usize> = self.series.epochs.iter().map(start).collect();
         let ends = starts.iter().skip(1).copied().chain([self.frame.nights]);
         starts.iter().copied().zip(ends).collect()
     }
