@@ -11,6 +11,7 @@ mod factors;
 mod faults;
 mod ground_truth;
 mod harness_run;
+mod history;
 mod hlog;
 mod hot_loop;
 mod import;

@@ -145,6 +145,7 @@ pub(super) fn claim(report: &NightReport) -> String {
         let new = match count(&|finding| finding.alarms() && finding.new) {
             0 => String::new(),
             1 if alarms == 1 => " (new)".to_owned(),
+            new if new == alarms => " (all new)".to_owned(),
             new => format!(" ({new} of them new)"),
         };
         said.push(format!("{}{new}", number::counted(alarms, "regression")));

@@ -14,6 +14,8 @@ use crate::{
 
 /// Nights in the table that is there without the script, which puts in all.
 const ROWS: usize = 14;
+/// Percent of the width of a chart that the size of a change takes.
+const TAG: usize = 20;
 /// Percent of the width of a chart from which on there is no room to the right.
 const RIGHT_END: usize = 88;
 /// Changes told under the chart; the others are drawn.
@@ -155,20 +157,24 @@ fn epochs(chart: &Chart<'_, '_>, series: &SeriesReport) -> Vec<Tag> {
     chart.epochs().into_iter().zip(names).skip(1).map(tag).collect()
 }
 
+/// The sizes of the last changes, where they stand; one too near to a later one is told under the chart alone.
 fn tags(place: &Place<'_>, chart: &Chart<'_, '_>, series: &SeriesReport, margin: f64) -> Vec<Tag> {
-    let last = series.change_points.iter().rev().take(CHANGES);
-    let tag = |change: &ChangePoint| {
-        let at = place.position(change.night)?;
+    let nights = chart.frame.nights;
+    let mut free_up_to = nights;
+    let mut tags = Vec::new();
+    for change in series.change_points.iter().rev().take(CHANGES) {
+        let Some(at) = place.position(change.night).filter(|at| *at <= free_up_to) else { continue };
+        free_up_to = at.saturating_sub(nights * TAG / 100);
         // A text at the right end stands left of its line.
-        let side = if at * 100 > chart.frame.nights * RIGHT_END { " end" } else { "" };
-        Some(Tag {
-            left: percent(at, chart.frame.nights),
+        let side = if at * 100 > nights * RIGHT_END { " end" } else { "" };
+        tags.push(Tag {
+            left: percent(at, nights),
             width: String::new(),
             class: format!("{}{side}", chart::class(change)),
             text: words::change_alone(&change.change, margin),
-        })
-    };
-    last.filter_map(tag).collect()
+        });
+    }
+    tags
 }
 
 fn change(place: &Place<'_>, series: &SeriesReport, of: &ChangePoint) -> ChangeRow {
