@@ -44,7 +44,7 @@ fn what_became_slower_is_listed_first_and_shown_in_full() {
     let folder = forty_nights();
     let list = run(folder.path(), &["history"]).expect(0).stdout;
     let verdict = list.lines().next().unwrap();
-    assert!(verdict.starts_with("Regressed: imported, night 40 (2026-10-10): 1 regression"), "{list}");
+    assert!(verdict.starts_with("▼ Regressed: imported, night 40 (2026-10-10): 1 regression"), "{list}");
     assert!(list.contains("since night 31 (2026-10-01)") && list.contains("\u{2212}5.0%"), "{list}");
     let chosen = run(folder.path(), &["history", "node2:?/node3", "64Ki"]).expect(0).stdout;
     assert!(chosen.contains("/64Ki/bandwidth/node2:?/node3:?"), "{chosen}");
@@ -105,10 +105,8 @@ fn a_note_stands_beside_the_finding_on_the_page_and_leaves_it_again() {
         assert_eq!(written.stdout.trim(), "site/index.html");
         fs::read_to_string(folder.path().join("site/index.html")).unwrap()
     };
-    let noted = run(
-        folder.path(),
-        &["history", "note", "--night", "31", "--series", "node1", "64Ki", "--", "<b>cable</b>"],
-    );
+    let noted =
+        run(folder.path(), &["history", "note", "--night", "31", "--series", "node1 64Ki", "<b>cable</b>"]);
     assert_eq!(noted.expect(0).stdout.lines().count(), 1);
     let with = page();
     let findings = &with[with.find(r#"id="findings""#).unwrap()..with.find(r#"id="series""#).unwrap()];

@@ -31,7 +31,8 @@ fn advice(near: &[String]) -> String {
 /// The series whose names have every one of these words, in the order of the report; all of them without a word. Letters count
 /// alike, large or small.
 pub fn matching(report: &NightReport, words: &[String]) -> Result<BTreeSet<i64>, NothingMatches> {
-    let wanted: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    let wanted: Vec<String> =
+        words.iter().flat_map(|words| words.split_whitespace()).map(str::to_lowercase).collect();
     let names = report.series.iter().map(|series| (series.id, series.key.to_string().to_lowercase()));
     let names: Vec<(i64, String)> = names.collect();
     let has_all = |name: &str| wanted.iter().all(|word| name.contains(word.as_str()));

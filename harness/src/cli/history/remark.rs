@@ -20,7 +20,7 @@ pub(super) struct Note {
     text: Option<String>,
     #[command(flatten)]
     which: Which,
-    /// Words of the name of the series it is about [default: all series]
+    /// Words of the names of the series it is about, in quotes where there are several [default: all series]
     #[arg(long, value_name = "SERIES")]
     series: Vec<String>,
     /// List the notes with their numbers
