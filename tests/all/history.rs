@@ -22,8 +22,8 @@ fn forty_nights() -> tempfile::TempDir {
         for (size, gigabits) in [(64, 40.0), (65_536, 97.0)] {
             for (from, to) in [("node1", "node2"), ("node2", "node3")] {
                 let level = if from == "node1" && night >= 30 { 0.95 } else { 1.0 };
-                for run in 0..5 {
-                    let off = WOBBLE[(night * 3 + size / 64) % 7] + WOBBLE[run] / 4.0;
+                for run in &WOBBLE[..5] {
+                    let off = WOBBLE[(night * 3 + size / 64) % 7] + run / 4.0;
                     let value = gigabits * 1e9 * level * (1.0 + off);
                     writeln!(
                         table,
