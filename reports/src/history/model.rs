@@ -110,7 +110,7 @@ pub struct NightFinding {
     pub trend: Trend,
     /// The first night of the changed level.
     pub since: i64,
-    /// Whether it was not said before this night.
+    /// Whether no earlier night said it as surely.
     pub new: bool,
     /// Why it is known, if someone acknowledged it; it raises no alarm then.
     pub acknowledged: Option<String>,
@@ -138,7 +138,8 @@ pub struct Member {
     pub found_by: FoundBy,
     /// How sure.
     pub certainty: Certainty,
-    /// How much; null where there is nothing to compare with, as for a fault of the link.
+    /// How much: from the level before to the present one, or from the limit to the value; null where there is nothing to compare
+    /// with, as for a fault of the link.
     pub change: Option<Change>,
     /// p before the correction; null where the question has none.
     pub p: Option<f64>,
@@ -204,7 +205,7 @@ pub enum SeriesState {
 pub struct PointReport {
     /// The night.
     pub night: i64,
-    /// Median of its runs, in the metric's unit; null where too few were valid.
+    /// Median of its runs, those made again included, in the metric's unit; null where too few were valid.
     pub value: Option<f64>,
     /// Smallest run.
     pub low: Option<f64>,
