@@ -92,9 +92,14 @@ impl<C: Crew> Night<'_, C> {
             measured[*entry].again = self.derive(NightPart::Confirm, *entry)?;
         }
         let history = if again.is_empty() { history } else { self.keep(&measured)? };
-        let report = judge(&history, self.id, &self.suite.rules).expect("the night is of its own history");
+        let mut report =
+            judge(&history, self.id, &self.suite.rules).expect("the night is of its own history");
         self.store.keep_reported(self.id, &reported(&report))?;
-        self.store.end_night(self.id, words::unix_ms())?;
+        let ended = words::unix_ms();
+        self.store.end_night(self.id, ended)?;
+        for night in report.nights.iter_mut().chain([&mut report.night]).filter(|night| night.id == self.id) {
+            night.ended_at_unix_ms = Some(ended);
+        }
         Ok(NightEnding::Judged(Box::new(report)))
     }
 

@@ -222,6 +222,7 @@ fn a_value_is_the_median_of_the_runs_under_the_name_of_its_series() {
     assert_eq!(rack.series("b").values[0].limit, None);
     let night = &rack.history().nights[0];
     assert!(night.ended_at_unix_ms.is_some());
+    assert_eq!((&report.night, &report.nights[0]), (night, night), "the report knows that it has ended");
     assert_eq!(night.campaigns.iter().map(|begun| begun.part).collect::<Vec<_>>(), [NightPart::First; 2]);
 }
 
