@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
+use reports::compare::median;
 use schema::{Configuration, Endpoint, SeriesKey};
 
 use super::{Log, Measurement};
-use crate::{
-    nightly::median,
-    store::{ForeignNight, ForeignRun, NewValue},
-};
+use crate::store::{ForeignNight, ForeignRun, NewValue};
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -97,9 +95,7 @@ fn values<'m>(measured: impl Iterator<Item = &'m Measurement>, naming: &Naming) 
             mix(&mut of_day.configuration, &measurement.configuration);
         }
     }
-    values
-        .iter_mut()
-        .for_each(|of_day| of_day.value = (!of_day.runs.is_empty()).then(|| median(&of_day.runs)));
+    values.iter_mut().for_each(|of_day| of_day.value = median(&of_day.runs));
     values
 }
 

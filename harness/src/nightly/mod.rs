@@ -23,7 +23,7 @@ pub use night::{Night, NightEnding, NightError};
 pub use recheck::recheck;
 pub use resume::{ResumeNightError, find};
 pub use suite::{Entry, Kept, Suite, SuiteError};
-pub use values::{Derived, FEWEST_VALID, derive, median};
+pub use values::{Derived, FEWEST_VALID, derive};
 
 /// A seed for a campaign whose scenario names none; short enough to be retyped.
 pub fn fresh_seed() -> Result<u64, getrandom::Error> {

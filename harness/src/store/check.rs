@@ -1,5 +1,6 @@
 //! Whether a store is whole: its pages, its references, every record, every histogram, every value of a night.
 
+use reports::compare::median;
 use rusqlite::{Connection, Error, ffi};
 use schema::{EncodedHistogram, History, LatencySummary, Point, RunRecord};
 use serde::Serialize;
@@ -164,13 +165,6 @@ fn of_values(history: &History, checked: &mut Checked) {
             }
         }
     }
-}
-
-fn median(runs: &[f64]) -> Option<f64> {
-    let mut runs = runs.to_vec();
-    runs.sort_by(f64::total_cmp);
-    let upper = *runs.get(runs.len() / 2)?;
-    Some(if runs.len() % 2 == 1 { upper } else { runs[runs.len() / 2 - 1].midpoint(upper) })
 }
 
 #[cfg(test)]

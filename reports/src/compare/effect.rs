@@ -99,8 +99,15 @@ pub fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
     })
 }
 
+/// The median: the middle value; of an even number of them, the mean of the two in the middle; none of nothing.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    (!sorted.is_empty()).then(|| median_of_sorted(&sorted))
+}
+
 /// The median of sorted values, of which there is at least one.
-pub(crate) fn median_of_sorted(sorted: &[f64]) -> f64 {
+fn median_of_sorted(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
 }

@@ -30,8 +30,7 @@ use schema::{Bytes, Campaign, CampaignState, Fabric, Purpose, SCHEMA_VERSION};
 
 use candidate::Candidate;
 pub use detail::{DETAILS, Detail};
-pub(crate) use effect::median_of_sorted;
-pub use effect::spread;
+pub use effect::{median, spread};
 use factorial::Layout;
 pub use factorial::design as factorial_design;
 pub use forecast::{Assumed, Expected, Forecast};

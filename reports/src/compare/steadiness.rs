@@ -3,7 +3,7 @@
 use schema::{Point, Test, record::Interval};
 
 use super::{
-    effect::median_of_sorted,
+    effect::median,
     model::{Pair, Step},
     stats::change_point,
 };
@@ -21,8 +21,8 @@ pub(super) fn drifts(point: &Point) -> Option<bool> {
         return None;
     }
     let third = level.len() / 3;
-    let first = median(&level[..third]);
-    let last = median(&level[level.len() - third..]);
+    let first = median(&level[..third])?;
+    let last = median(&level[level.len() - third..])?;
     Some((last / first - 1.0).abs() > DRIFT)
 }
 
@@ -35,12 +35,6 @@ pub fn level(test: Test, interval: &Interval) -> Option<f64> {
         }
         Test::Latency => interval.p50_ns.map(|ns| ns as f64),
     }
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    median_of_sorted(&sorted)
 }
 
 /// Where the level of the baseline moved most: the geometric mean of its two runs in each block.

@@ -3,12 +3,13 @@
 use schema::{Configuration, NightValue, Trend};
 
 use super::{
-    level::{compare, median},
+    level::compare,
     levels::{self, Levels},
     model::{Change, ChangePoint, Epoch, PointReport},
     shifts::Shift,
     track::{self, Past, Track},
 };
+use crate::compare::median;
 
 /// A series night by night.
 pub(super) fn points(track: &Track) -> Vec<PointReport> {

@@ -6,8 +6,10 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::compare::median;
+
 use super::{
-    level::{mean, median, winsorised},
+    level::{mean, winsorised},
     levels::values,
     model::FenceReport,
     track::{Past, Track},

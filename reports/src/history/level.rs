@@ -3,14 +3,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::{model::Change, noise::inflation};
-use crate::compare::{mean_and_sd, median_of_sorted};
-
-/// The median; none of nothing.
-pub(super) fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    (!sorted.is_empty()).then(|| median_of_sorted(&sorted))
-}
+use crate::compare::{mean_and_sd, median};
 
 /// The median of the distances from the median; none of nothing.
 pub(super) fn mad(values: &[f64]) -> Option<f64> {

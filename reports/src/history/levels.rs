@@ -2,9 +2,11 @@
 
 use schema::{Certainty, NightValue};
 
+use crate::compare::median;
+
 use super::{
     Rules,
-    level::{Compared, compare, median, winsorised},
+    level::{Compared, compare, winsorised},
     shifts::{Epoch, Shift, Shifts},
 };
 

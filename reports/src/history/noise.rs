@@ -1,6 +1,7 @@
 //! How nights vary around their levels, and how much a night is like the one before.
 
-use super::level::{mad, mean, median};
+use super::level::{mad, mean};
+use crate::compare::median;
 
 /// A standard deviation in median absolute deviations, for normal noise.
 const SD_IN_MADS: f64 = 1.482_602_218_505_602;

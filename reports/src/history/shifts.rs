@@ -5,10 +5,12 @@
 
 use schema::Certainty;
 
+use crate::compare::median;
+
 use super::{
     Rules,
     e_divisive::{Bar, Proposal, Split, merge, weak_splits},
-    level::{mad, mean, median, winsorised},
+    level::{mad, mean, winsorised},
     noise::{Noise, inflation},
 };
 

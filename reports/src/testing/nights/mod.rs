@@ -19,6 +19,7 @@ use schema::{
 };
 
 use super::STARTED_AT_UNIX_MS;
+use crate::compare::median;
 
 const DAY_MS: u64 = 86_400_000;
 /// What the suite measures between two hosts.
@@ -271,12 +272,6 @@ fn night(index: usize) -> Night {
         ended_at_unix_ms: Some(started_at_unix_ms + 1_800_000),
         campaigns: vec![NightCampaign { campaign: 100 + index as i64, part: NightPart::First }],
     }
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
 }
 
 /// A history of one bandwidth series with these values, night by night, all of one configuration.
