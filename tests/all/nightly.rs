@@ -101,6 +101,8 @@ fn the_loss_is_shown(rack: &Rack) {
     let junit =
         finish(&mut rack.harness(&["history", "export", "--format", "junit"]), PATIENCE).expect(0).stdout;
     assert_eq!(junit.matches("<failure").count(), 2, "{junit}");
+    let alone = finish(&mut rack.harness(&["compare"]), PATIENCE).expect(2);
+    assert!(alone.stderr.contains("has one variant, so there is nothing to compare"), "{alone:?}");
     finish(&mut rack.harness(&["history", "dashboard", "--out", "site"]), PATIENCE).expect(0);
     let page = fs::read_to_string(rack.path("site/index.html")).expect("the page is there");
     assert!(page.contains("Regressed") && page.contains("link/read"), "the page does not tell it");

@@ -5,7 +5,7 @@ use reports::{CompareOptions, Comparison};
 use schema::Campaign;
 
 use super::{Place, output};
-use crate::exit::{self, Exit};
+use crate::exit::{self, Exit, UsageError};
 
 /// Arguments of `compare`.
 #[derive(Args)]
@@ -14,7 +14,7 @@ use crate::exit::{self, Exit};
   rdma-harness compare 3 --all    campaign 3, with everything that was measured beside the gates
   rdma-harness compare 3 --json   the same as JSON
 
-Exit codes: 0 fine, 1 regression, 3 could not run, 4 inconclusive or unstable.")]
+Exit codes: 0 fine, 1 regression, 2 nothing to compare, 3 could not run, 4 inconclusive or unstable.")]
 pub(super) struct Compare {
     /// Number of the campaign; the newest if absent
     campaign: Option<i64>,
@@ -30,6 +30,14 @@ impl Compare {
     pub(super) fn execute(self, place: &Place) -> anyhow::Result<Exit> {
         let store = place.open()?;
         let campaign = store.load(store.campaign_id(self.campaign)?)?;
+        if campaign.variants.len() < 2 {
+            let id = campaign.id;
+            let what = format!(
+                "campaign {id} has one variant, so there is nothing to compare; `history` holds nights against each other, \
+                 `runs {id}` lists its runs, `report {id}` shows them with their evidence"
+            );
+            return Err(UsageError(what).into());
+        }
         let comparison = compare(&campaign);
         if self.json {
             output::print(&reports::render::json(&comparison))?;
