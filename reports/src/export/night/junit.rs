@@ -1,8 +1,8 @@
 //! JUnit XML, as CI servers show it: a suite a scenario, a case a series. A regression is a failure, what could not be measured
 //! an error, what nobody can tell yet is skipped.
 //!
-//! Two schemas are met, that of Ant and that of Jenkins' xunit plugin. Neither lets a case have properties, so the numbers of
-//! the cases are properties of their suite, named after the case.
+//! The schema of Ant's files is met. It lets no case have properties, so the numbers of the cases are properties of their suite,
+//! named after the case.
 
 use std::collections::HashMap;
 
