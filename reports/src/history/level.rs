@@ -19,7 +19,7 @@ pub(super) fn winsorised(values: &[f64], mads: f64, least: f64) -> Vec<f64> {
     values.iter().map(|value| value.max(middle - reach).min(middle + reach)).collect()
 }
 
-/// How two levels compare by Welch's t of two samples, on logarithms where all values have one.
+/// How two levels compare by Student's t, on logarithms where all values have one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Compared {
     /// The levels: geometric means, or plain ones where a value is not above 0.
@@ -28,8 +28,58 @@ pub(super) struct Compared {
     pub(super) p: Option<f64>,
 }
 
-/// Compares some nights, or runs, with some later ones; none where either are none. `memory` as in [`super::noise::Noise`].
+/// Compares some nights, or runs, with some later ones, each with its own spread (Welch); none where either are none. `memory` as
+/// in [`super::noise::Noise`].
 pub(super) fn compare(before: &[f64], after: &[f64], memory: f64) -> Option<Compared> {
+    between(before, after, |before, after| welch(before, after, memory))
+}
+
+/// Compares two levels of a series that varies alike around all its levels; none where either has no nights. A level of three
+/// nights says next to nothing of its own spread: Welch's interval would hold 0 beside a change that is beyond doubt.
+pub(super) fn compare_alike(before: &[f64], after: &[f64], alike: Alike) -> Option<Compared> {
+    between(before, after, |before, after| Some(alike.doubt(before.len(), after.len())))
+}
+
+/// How a series varies around its levels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Alike {
+    /// Standard deviation of the logarithms.
+    sd: f64,
+    freedom: f64,
+    memory: f64,
+}
+
+impl Alike {
+    /// Of all its levels; none where a value has no logarithm, or each level is a single night. `memory` as in
+    /// [`super::noise::Noise`].
+    pub(super) fn of(levels: &[Vec<f64>], memory: f64) -> Option<Alike> {
+        let nights: usize = levels.iter().map(Vec::len).sum();
+        if nights <= levels.len() || levels.iter().flatten().any(|value| *value <= 0.0) {
+            return None;
+        }
+        let squares = |level: &Vec<f64>| {
+            let logs: Vec<f64> = level.iter().map(|value| value.ln()).collect();
+            let middle = mean(&logs);
+            logs.iter().map(|value| (value - middle).powi(2)).sum::<f64>()
+        };
+        let (nights, levels, squares) =
+            (nights, levels.len() as f64, levels.iter().map(squares).sum::<f64>());
+        let effective = nights as f64 / inflation(nights, memory);
+        let sd = (squares / (nights as f64 - levels)).sqrt();
+        Some(Alike { sd, freedom: (effective - levels).max(1.0), memory })
+    }
+
+    fn doubt(self, before: usize, after: usize) -> Doubt {
+        let share = |nights: usize| inflation(nights, self.memory) / nights as f64;
+        Doubt { square: self.sd.powi(2) * (share(before) + share(after)), freedom: self.freedom }
+    }
+}
+
+fn between(
+    before: &[f64],
+    after: &[f64],
+    doubt: impl Fn(&[f64], &[f64]) -> Option<Doubt>,
+) -> Option<Compared> {
     if before.is_empty() || after.is_empty() {
         return None;
     }
@@ -42,8 +92,8 @@ pub(super) fn compare(before: &[f64], after: &[f64], memory: f64) -> Option<Comp
     let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
     let (before, after) = (logs(before), logs(after));
     let (from, to) = (mean(&before), mean(&after));
-    let welch = welch(&before, &after, memory);
-    let end = |sign: f64| welch.map(|welch| (to - from + sign * welch.reach).exp_m1());
+    let told = doubt(&before, &after).and_then(|doubt| doubt.told(to - from));
+    let end = |sign: f64| told.map(|told| (to - from + sign * told.reach).exp_m1());
     let change = Change {
         before: from.exp(),
         after: to.exp(),
@@ -51,18 +101,39 @@ pub(super) fn compare(before: &[f64], after: &[f64], memory: f64) -> Option<Comp
         low: end(-1.0),
         high: end(1.0),
     };
-    Some(Compared { change, p: welch.map(|welch| welch.p) })
+    Some(Compared { change, p: told.map(|told| told.p) })
+}
+
+/// By how much the distance of two means varies.
+#[derive(Debug, Clone, Copy)]
+struct Doubt {
+    /// Its variance.
+    square: f64,
+    freedom: f64,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Welch {
+struct Told {
     /// Half of the 95 % interval.
     reach: f64,
     p: f64,
 }
 
+impl Doubt {
+    fn told(self, distance: f64) -> Option<Told> {
+        if self.square == 0.0 {
+            // Two levels without any noise leave no doubt.
+            return Some(Told { reach: 0.0, p: if distance == 0.0 { 1.0 } else { 0.0 } });
+        }
+        let student = StudentsT::new(0.0, 1.0, self.freedom).ok()?;
+        let error = self.square.sqrt();
+        let p = (2.0 * student.sf(distance.abs() / error)).min(1.0);
+        Some(Told { reach: student.inverse_cdf(0.975) * error, p })
+    }
+}
+
 /// None with a sample of one, which says nothing about its spread.
-fn welch(before: &[f64], after: &[f64], memory: f64) -> Option<Welch> {
+fn welch(before: &[f64], after: &[f64], memory: f64) -> Option<Doubt> {
     if before.len() < 2 || after.len() < 2 {
         return None;
     }
@@ -71,16 +142,9 @@ fn welch(before: &[f64], after: &[f64], memory: f64) -> Option<Welch> {
         (mean_and_sd(values).1.powi(2) / effective, (effective - 1.0).max(1.0))
     };
     let ((one, one_freedom), (other, other_freedom)) = (error(before), error(after));
-    let (square, distance) = (one + other, (mean(after) - mean(before)).abs());
-    if square == 0.0 {
-        // Two levels without any noise leave no doubt.
-        return Some(Welch { reach: 0.0, p: if distance > 0.0 { 0.0 } else { 1.0 } });
-    }
+    let square = one + other;
     let freedom = square.powi(2) / (one.powi(2) / one_freedom + other.powi(2) / other_freedom);
-    let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
-    let error = square.sqrt();
-    let p = (2.0 * student.sf(distance / error)).min(1.0);
-    Some(Welch { reach: student.inverse_cdf(0.975) * error, p })
+    Some(Doubt { square, freedom })
 }
 
 pub(super) fn mean(values: &[f64]) -> f64 {
@@ -103,6 +167,27 @@ mod tests {
         assert!(close(low.expect("five and three"), -0.1600162230962827), "{low:?}");
         assert!(close(high.expect("five and three"), -0.05967785300163425), "{high:?}");
         assert!(close(found.p.expect("five and three"), 0.002190613109701196), "{:?}", found.p);
+    }
+
+    #[test]
+    fn a_level_of_three_nights_takes_its_spread_from_the_whole_series() {
+        use crate::testing::nights::{NightNoise, Wander};
+        use rand::SeedableRng as _;
+        let mut held = 0;
+        for seed in 0..1_000 {
+            let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
+            let mut noise = NightNoise::new(Wander::Normal, 0.01);
+            let mut nights = |count: usize, level: f64| -> Vec<f64> {
+                (0..count).map(|_| level * (1.0 + noise.next(&mut random))).collect()
+            };
+            let (before, after) = (nights(60, 100.0), nights(3, 95.0));
+            let alike = Alike::of(&[before.clone(), after.clone()], 0.0).expect("values above 0");
+            let change = compare_alike(&before, &after, alike).expect("values").change;
+            let (low, high) = (change.low.expect("an interval"), change.high.expect("an interval"));
+            assert!(high < 0.0 && high - low < 0.04, "{change:?}");
+            held += i32::from(low <= -0.05 && -0.05 <= high);
+        }
+        assert!((930..=970).contains(&held), "a 95 % interval held the truth {held} times of 1,000");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::compare::median;
 
 use super::{
     Rules,
-    level::{Compared, compare, winsorised},
+    level::{Alike, Compared, compare, compare_alike, winsorised},
     shifts::{Epoch, Shift, Shifts},
 };
 
@@ -42,6 +42,8 @@ pub(super) struct Levels {
     pub(super) shifts: Vec<Shift>,
     /// How the nights vary around them; none with too few nights.
     pub(super) noise: Option<super::noise::Noise>,
+    /// How they vary around all levels; none where values have no logarithm.
+    alike: Option<Alike>,
     winsor_mads: f64,
 }
 
@@ -52,7 +54,10 @@ impl Levels {
         let nights: Vec<Valued> = nights.iter().filter_map(valued).collect();
         let values = values(&nights);
         let Shifts { shifts, noise } = Epoch { values: &values, margin, open, rules }.shifts();
-        Levels { nights, shifts, noise, winsor_mads: rules.winsor_mads }
+        let mut levels = Levels { nights, shifts, noise, alike: None, winsor_mads: rules.winsor_mads };
+        let all: Vec<Vec<f64>> = (0..=levels.last()).map(|number| levels.level(number)).collect();
+        levels.alike = Alike::of(&all, levels.memory());
+        levels
     }
 
     /// How many nights of the epoch precede the n-th level; level 0 is before the first shift.
@@ -81,7 +86,11 @@ impl Levels {
 
     /// How a level compares with a later one; none where the epoch has no such levels.
     pub(super) fn compared(&self, from: usize, to: usize) -> Option<Compared> {
-        compare(&self.level(from), &self.level(to), self.memory())
+        let (from, to) = (self.level(from), self.level(to));
+        match self.alike {
+            Some(alike) => compare_alike(&from, &to, alike),
+            None => compare(&from, &to, self.memory()),
+        }
     }
 
     /// How much of a night's deviation the next shares; 0 with too few nights to tell.
