@@ -101,11 +101,11 @@ pub struct Bottleneck {
 }
 
 /// Of the links between these functions ([`upwards`]), the first that runs below what both its ends can, else the slowest; none
-/// where the kernel shows no link.
+/// where the kernel shows no link, or for a device that is not on PCI.
 pub fn bottleneck(sysroot: &Sysroot, way: &[Function]) -> Option<Bottleneck> {
     let links: Vec<Link> = way.iter().map(|function| link(sysroot, &function.folder)).collect();
     let below = |n: usize| {
-        let current = links[n].current.as_ref().known().copied()?;
+        let current = links.get(n)?.current.as_ref().known().copied()?;
         let best = |n: usize| links.get(n).and_then(|link| link.best.as_ref().known().copied());
         let ends = [best(n), best(n + 1)].into_iter().flatten();
         let possible = ends.reduce(|one, other| LinkState {
