@@ -148,7 +148,6 @@ fn a_store_on_a_read_only_mount_is_read_and_refused_to_whoever_writes() {
     for reads in [
         "runs",
         "runs 1",
-        "compare 1",
         "report 1 --out report",
         "export 1 --format json",
         "plan depth.toml",
