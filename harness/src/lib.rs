@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod boot;
+pub mod cluster;
 pub mod doctor;
 pub mod evidence;
 pub mod history;

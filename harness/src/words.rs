@@ -21,6 +21,12 @@ pub fn unix_ms() -> u64 {
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
+/// CLOCK_MONOTONIC of this host, ns: what moments are named by between processes of one host.
+pub fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
 /// A moment in UTC, to the second.
 pub fn moment(unix_ms: u64) -> String {
     let moment = std::time::UNIX_EPOCH + Duration::from_millis(unix_ms);

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bound;
+pub mod cluster;
 pub mod compare;
 pub mod export;
 pub mod history;

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod campaign;
+pub mod cluster;
 pub mod evidence;
 pub mod finding;
 pub mod histogram;
@@ -22,6 +23,10 @@ pub mod units;
 pub use campaign::{
     Campaign, CampaignRun, CampaignState, Design, Factor, Grouping, Purpose, Role, StopRule, Stopped,
     Variant, Workload,
+};
+pub use cluster::{
+    Cluster, ClusterNode, ClusterWorkload, Directions, LauncherKind, NodeAudit, NodeState, PairOutcome,
+    PairPoint, PairRole, PairRun, PatternKind, Round, RoundPart,
 };
 pub use evidence::{CounterDelta, FrequencyEvidence, HostEvidence, Judgement, Level, Unit, VectorEvidence};
 pub use finding::{Audit, Diagnosis, Finding, Matters, Reading, Severity, Step};

@@ -12,8 +12,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use schema::Side;
-
 use super::{
     child::read_tail,
     ended::last_words,
@@ -31,13 +29,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// How long an agent may take to put its host back and go.
 const FAREWELL: Duration = Duration::from_secs(180);
 
-/// What a controller waits for.
+/// What a controller waits for; it tells its agents apart by `K`: the side of a pair, the rank in a cluster.
 #[derive(Debug)]
-pub enum Event {
+pub enum Event<K> {
     /// An agent told something.
-    Report(Side, Report),
+    Report(K, Report),
     /// The link to an agent ended.
-    Gone(Side, String),
+    Gone(K, String),
     /// Someone asked to stop.
     Interrupted,
 }
@@ -45,9 +43,9 @@ pub enum Event {
 type Output = Arc<Mutex<Option<Box<dyn Write + Send>>>>;
 
 /// The link to one agent. Dropped, it is closed, and the agent is given time to put its host back.
-pub struct Link {
-    /// The side the agent is.
-    pub side: Side,
+pub struct Link<K> {
+    /// Which agent it is.
+    pub key: K,
     /// Where it runs.
     pub place: Place,
     output: Output,
@@ -57,18 +55,23 @@ pub struct Link {
     alive: Option<Sender<()>>,
 }
 
-impl Link {
+impl<K: Copy + Send + 'static> Link<K> {
     /// Starts an agent whose reports go to `events`.
     ///
     /// # Errors
     /// When it can't be started.
-    pub fn launch(mut command: Command, side: Side, place: Place, events: Sender<Event>) -> io::Result<Link> {
+    pub fn launch(
+        mut command: Command,
+        key: K,
+        place: Place,
+        events: Sender<Event<K>>,
+    ) -> io::Result<Link<K>> {
         // Ctrl-C on the terminal reaches the controller alone, which then tells its agents.
         let mut process = command.process_group(0).spawn()?;
         let stdout = process.stdout.take().expect("the launcher pipes stdout");
         let stdin = process.stdin.take().expect("the launcher pipes stdin");
         let stderr = process.stderr.take().expect("the launcher pipes stderr");
-        let mut link = Link::over(stdout, stdin, side, place, events);
+        let mut link = Link::over(stdout, stdin, key, place, events);
         link.process = Some(process);
         link.stderr = Some(thread::spawn(move || read_tail(stderr)));
         Ok(link)
@@ -78,11 +81,11 @@ impl Link {
     pub fn over(
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
-        side: Side,
+        key: K,
         place: Place,
-        events: Sender<Event>,
-    ) -> Link {
-        thread::spawn(move || read_reports(input, side, &events));
+        events: Sender<Event<K>>,
+    ) -> Link<K> {
+        thread::spawn(move || read_reports(input, key, &events));
         let output: Output = Arc::new(Mutex::new(Some(Box::new(output))));
         let alive = matches!(place, Place::Ssh(_)).then(|| {
             let (stop, stopped) = channel();
@@ -90,9 +93,11 @@ impl Link {
             thread::spawn(move || keepalive(&output, &stopped));
             stop
         });
-        Link { side, place, output, process: None, stderr: None, alive }
+        Link { key, place, output, process: None, stderr: None, alive }
     }
+}
 
+impl<K> Link<K> {
     /// The silence after which the agent shall take us for gone.
     pub fn silence(&self) -> Option<Duration> {
         self.alive.is_some().then_some(SILENCE)
@@ -128,7 +133,7 @@ impl Link {
     }
 }
 
-impl Drop for Link {
+impl<K> Drop for Link<K> {
     fn drop(&mut self) {
         self.close();
     }
@@ -146,13 +151,13 @@ fn keepalive(output: &Output, stopped: &Receiver<()>) {
     }
 }
 
-fn read_reports(input: impl Read, side: Side, events: &Sender<Event>) {
+fn read_reports<K: Copy>(input: impl Read, key: K, events: &Sender<Event<K>>) {
     let mut reader = BufReader::new(input);
     loop {
         let event = match receive(&mut reader, MOST_REPORT) {
-            Ok(Some(report)) => Event::Report(side, report),
-            Ok(None) => Event::Gone(side, "the link to it ended".into()),
-            Err(error) => Event::Gone(side, error.to_string()),
+            Ok(Some(report)) => Event::Report(key, report),
+            Ok(None) => Event::Gone(key, "the link to it ended".into()),
+            Err(error) => Event::Gone(key, error.to_string()),
         };
         let last = matches!(event, Event::Gone(..));
         if events.send(event).is_err() || last {

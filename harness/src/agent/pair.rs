@@ -20,10 +20,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The agents of both sides, each of the same release as this program, with a verbs-bench that starts.
 pub struct Pair {
-    requester: Link,
-    responder: Link,
-    events: Sender<Event>,
-    heard: Receiver<Event>,
+    requester: Link<Side>,
+    responder: Link<Side>,
+    events: Sender<Event<Side>>,
+    heard: Receiver<Event<Side>>,
     hellos: [Hello; 2],
 }
 
@@ -71,13 +71,13 @@ impl Pair {
     /// # Errors
     /// As [`Pair::launch`].
     pub fn meet(
-        [mut requester, mut responder]: [Link; 2],
-        events: Sender<Event>,
-        heard: Receiver<Event>,
+        [mut requester, mut responder]: [Link<Side>; 2],
+        events: Sender<Event<Side>>,
+        heard: Receiver<Event<Side>>,
     ) -> Result<Pair, LaunchError> {
         for link in [&requester, &responder] {
             let silence_ms = link.silence().map(|silence| silence.as_millis() as u64);
-            let (side, place) = (link.side, link.place.to_string());
+            let (side, place) = (link.key, link.place.to_string());
             link.order(&Order::Hello { protocol: PROTOCOL, silence_ms, side, place });
         }
         let deadline = Instant::now() + PATIENCE;
@@ -131,7 +131,7 @@ impl Pair {
     }
 
     /// What may be sent to [`Pair::hear`] from elsewhere.
-    pub fn events(&self) -> Sender<Event> {
+    pub fn events(&self) -> Sender<Event<Side>> {
         self.events.clone()
     }
 
@@ -139,7 +139,7 @@ impl Pair {
     ///
     /// # Errors
     /// When the moment has come.
-    pub fn hear(&self, deadline: Instant) -> Result<Event, RecvTimeoutError> {
+    pub fn hear(&self, deadline: Instant) -> Result<Event<Side>, RecvTimeoutError> {
         self.heard.recv_timeout(deadline.saturating_duration_since(Instant::now()))
     }
 
@@ -151,7 +151,7 @@ impl Pair {
         }
     }
 
-    fn link(&self, side: Side) -> &Link {
+    fn link(&self, side: Side) -> &Link<Side> {
         match side {
             Side::Requester => &self.requester,
             Side::Responder => &self.responder,

@@ -5,11 +5,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use schema::{HostEvidence, KnobRecord, RunSpec, SCHEMA_VERSION, Side, Tuning};
+use schema::{HostEvidence, KnobRecord, NodeAudit, RunSpec, SCHEMA_VERSION, Side, Tuning};
 use serde::{Deserialize, Serialize};
 
 /// Raised when a message changes its meaning.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// The release of this program.
 pub const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
@@ -53,6 +53,22 @@ pub enum Order {
         peer: SocketAddr,
         /// What to measure.
         spec: Box<RunSpec>,
+        /// Whether it is to stand ready before its first post until [`Order::Start`]: [`Report::Said`] tells that it does.
+        hold: bool,
+    },
+    /// Lets a requester that stands ready post at a moment, or at once where that has passed.
+    Start {
+        /// Number of the run.
+        run: u32,
+        /// The moment, by CLOCK_MONOTONIC of the agent's host, ns.
+        at_monotonic_ns: u64,
+    },
+    /// Asks for the time. Answered at once, so that clocks can be compared.
+    Clock {},
+    /// Audits this host with one device, as `doctor` does. Answered.
+    Audit {
+        /// The RDMA device as a spec says: `auto`, `soft`, or a name.
+        device: String,
     },
     /// Ends the process of a run. Without effect when it has ended.
     Stop {
@@ -122,6 +138,15 @@ pub enum Report {
     },
     /// What came of an order about knobs.
     Answer(Answer),
+    /// Answers [`Order::Clock`].
+    Clock {
+        /// CLOCK_MONOTONIC of this host, ns.
+        monotonic_ns: u64,
+    },
+    /// Answers [`Order::Audit`].
+    Audited(Box<NodeAudit>),
+    /// Says that the agent is still there; every sixth of the silence that the controller named. It has no answer.
+    Alive {},
 }
 
 /// What came of an order about knobs.
@@ -167,8 +192,28 @@ pub struct Hello {
     pub netns: Option<String>,
     /// Name of its host; null where the kernel does not tell.
     pub hostname: Option<String>,
+    /// What it was started as, by those who start agents of a cluster; null elsewhere.
+    pub identity: Option<Identity>,
     /// Its verbs-bench: what it answers to `--version`, or why there is none.
     pub verbs_bench: Result<String, String>,
+}
+
+/// What whoever started an agent calls it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// Which told: `slurm`, `openmpi`, `pmix`, `kubernetes`, `flags`.
+    pub told_by: String,
+    /// Its rank, from 0.
+    pub rank: u32,
+    /// How many there are; null where it is not told.
+    pub size: Option<u32>,
+    /// Name of its node as the scheduler calls it; null where it has none.
+    pub node: Option<String>,
+    /// The switches above it, the outermost first; empty where they are not told.
+    pub switches: Vec<String>,
+    /// Address by which other nodes reach it; null where it does not know.
+    pub address: Option<IpAddr>,
 }
 
 /// How a process ended, and what it said.
@@ -208,6 +253,7 @@ mod tests {
             boot_id: Some("b".into()),
             netns: None,
             hostname: None,
+            identity: None,
             verbs_bench: Ok("verbs-bench 0".into()),
         }
     }

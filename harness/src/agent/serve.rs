@@ -23,6 +23,7 @@ use super::{
 use crate::{
     evidence::{Subject, Watch},
     interrupt::Interrupt,
+    words,
 };
 
 /// How long a process may take to end when it has nothing left to do.
@@ -163,11 +164,16 @@ impl<W: Write> Agent<W> {
                     Job::serve(program, run, &token, (listen, &device), tell)
                 });
             }
-            Order::Measure { run, token, peer, spec } => {
+            Order::Measure { run, token, peer, spec, hold: _ } => {
                 let subject = self.subject(&spec.requester.device, named_cpus(&spec.requester.cpu));
                 return self.start(run, subject, |program, tell| {
                     Job::measure(program, run, &token, (peer, &spec), tell)
                 });
+            }
+            Order::Start { .. } | Order::Audit { .. } => return Ok(()),
+            Order::Clock {} => {
+                let monotonic_ns = words::monotonic_ns();
+                return send(&mut self.output, &Report::Clock { monotonic_ns });
             }
             Order::Stop { run } => return self.end(run, Duration::ZERO, Vec::new()),
             Order::Prepare { variants } => self.tuner.prepare(variants),
@@ -200,6 +206,7 @@ impl<W: Write> Agent<W> {
             boot_id: root.read("/proc/sys/kernel/random/boot_id").known(),
             netns: root.link_name("/proc/self/ns/net").known(),
             hostname: root.read("/proc/sys/kernel/hostname").known(),
+            identity: None,
             verbs_bench,
         };
         send(&mut self.output, &Report::Hello(Box::new(hello)))

@@ -93,6 +93,7 @@ mod tests {
                 token: "ab".into(),
                 peer: "[::1]:18515".parse().unwrap(),
                 spec: Box::new(RunSpec::new(Test::Latency)),
+                hold: true,
             },
             Order::Stop { run: 3 },
         ];

@@ -146,7 +146,8 @@ impl Processes {
         };
         self.start(Side::Responder, &serve, fates);
         let hello = self.wait_for_hello(fates)?;
-        let measure = Order::Measure { run, token, peer: hello.listening, spec: Box::new(spec.clone()) };
+        let measure =
+            Order::Measure { run, token, peer: hello.listening, spec: Box::new(spec.clone()), hold: false };
         self.start(Side::Requester, &measure, fates);
         let end = self.wait_for_record(fates, started.instant + planned_time(spec) + self.margin)?;
         let status = ExitStatus::from_raw(end.status);

@@ -142,6 +142,7 @@ mod tests {
             boot_id: boot_id.map(str::to_owned),
             netns: Some(netns.into()),
             hostname: None,
+            identity: None,
             verbs_bench: Ok(String::new()),
         }
     }

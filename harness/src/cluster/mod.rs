@@ -1,0 +1,11 @@
+//! Clusters: every pair of nodes measured, in rounds of pairs that start together, and what stands out measured again.
+//!
+//! A suite (`suite/`) names what a pair measures, its pattern (`pattern/`) which pairs run at the same time. Someone has to
+//! start an agent on every node (`launch/`); who looks after them from then on is the crew (`crew.rs`), in earnest a fleet of
+//! agents (`fleet/`). Judging is `reports::cluster`; keeping is the store's.
+
+mod crew;
+mod node;
+
+pub use crew::{Crew, PairResult, PairTask, RoundResult};
+pub use node::{Mustered, Rank, WantedNode};
