@@ -6,6 +6,8 @@
 
 mod crew;
 mod node;
+mod soft;
 
 pub use crew::{Crew, PairResult, PairTask, RoundResult};
 pub use node::{Mustered, Rank, WantedNode};
+pub use soft::soft_link;

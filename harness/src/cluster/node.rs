@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use schema::SoftModel;
+
 use crate::{
     agent::{link::Link, protocol::Identity},
     scenario::SideHost,
@@ -11,7 +13,7 @@ use crate::{
 pub type Rank = u32;
 
 /// A node that is to be measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WantedNode {
     /// Its name, unique in the cluster: the scheduler's, else that of the host file.
     pub name: String,
@@ -19,6 +21,8 @@ pub struct WantedNode {
     pub host: Option<SideHost>,
     /// Its RDMA device; none is what the suite says.
     pub device: Option<String>,
+    /// What its end of every link is on the software NIC, see [`super::soft_link`]; none is what the workload says.
+    pub soft: Option<SoftModel>,
     /// Address by which other nodes reach it; none is found out when its agent comes.
     pub address: Option<IpAddr>,
     /// The switches above it, the outermost first; empty where nobody told.
