@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use schema::RunSpec;
+use schema::{RunSpec, Side};
 
 use super::{
     child::{Child, Heard, Listen},
@@ -21,6 +21,8 @@ use super::{
 pub(super) struct Job {
     /// Number of the run.
     pub(super) run: u32,
+    /// What this host is in it.
+    pub(super) side: Side,
     child: Child,
     /// The child may read it at any time before its end.
     _token: Token,
@@ -44,7 +46,7 @@ impl Job {
             command.arg(format!("--device={device}"));
         }
         let child = Child::spawn(command, Listen::FirstLine, Vec::new(), tell)?;
-        Ok(Job { run, child, _token: token })
+        Ok(Job { run, side: Side::Responder, child, _token: token })
     }
 
     /// Starts a requester.
@@ -62,7 +64,7 @@ impl Job {
         command.args(["--json", "--exit-with-parent"]).arg(own_pid());
         let input = serde_json::to_vec(spec).map_err(io::Error::other)?;
         let child = Child::spawn(command, Listen::End, input, tell)?;
-        Ok(Job { run, child, _token: token })
+        Ok(Job { run, side: Side::Requester, child, _token: token })
     }
 
     /// Waits for its end; kills it after `patience`.

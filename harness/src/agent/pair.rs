@@ -77,8 +77,8 @@ impl Pair {
     ) -> Result<Pair, LaunchError> {
         for link in [&requester, &responder] {
             let silence_ms = link.silence().map(|silence| silence.as_millis() as u64);
-            let (side, place) = (link.key, link.place.to_string());
-            link.order(&Order::Hello { protocol: PROTOCOL, silence_ms, side, place });
+            let place = link.place.to_string();
+            link.order(&Order::Hello { protocol: PROTOCOL, silence_ms, place });
         }
         let deadline = Instant::now() + PATIENCE;
         let mut hellos = [None, None];

@@ -23,8 +23,6 @@ pub enum Order {
         protocol: u32,
         /// Silence after which the agent takes the controller for gone, in ms; null where a dead link is noticed at once.
         silence_ms: Option<u64>,
-        /// Which side the agent is.
-        side: Side,
         /// Where it runs, in the controller's words.
         place: String,
     },

@@ -9,7 +9,7 @@ use std::{
 };
 
 use host::Sysroot;
-use schema::{CpuChoice, SCHEMA_VERSION, Side};
+use schema::{CpuChoice, SCHEMA_VERSION};
 
 use super::{
     child::Heard,
@@ -87,9 +87,8 @@ pub fn serve(
     let orders = events.clone();
     thread::spawn(move || read_orders(input, &orders));
     let tuner = Tuner::new(setup.sysroot.clone(), setup.state_dir.clone());
-    let (side, place) = (Side::Requester, String::new());
-    let mut agent =
-        Agent { setup, side, place, output, events, silence: None, program: None, job: None, tuner };
+    let place = String::new();
+    let mut agent = Agent { setup, place, output, events, silence: None, program: None, job: None, tuner };
     let ended = agent.attend(&heard);
     agent.job = None; // first of all, the process that uses what is tuned
     let fault = agent.tuner.restore().fault;
@@ -113,7 +112,6 @@ fn read_orders(input: impl Read, events: &Sender<Event>) {
 
 struct Agent<W> {
     setup: Setup,
-    side: Side,
     /// Where it runs, in the controller's words.
     place: String,
     output: W,
@@ -152,9 +150,9 @@ impl<W: Write> Agent<W> {
 
     fn obey(&mut self, order: Order) -> io::Result<()> {
         let answer = match order {
-            Order::Hello { silence_ms, side, place, .. } => {
+            Order::Hello { silence_ms, place, .. } => {
                 self.silence = silence_ms.map(Duration::from_millis);
-                (self.side, self.place) = (side, place);
+                self.place = place;
                 return self.hello();
             }
             Order::Alive {} => return Ok(()),
@@ -254,8 +252,9 @@ impl<W: Write> Agent<W> {
     /// Waits for the end of a run's process and reports it, once.
     fn end(&mut self, run: u32, patience: Duration, stdout: Vec<u8>) -> io::Result<()> {
         let Some((job, watch)) = self.job.take_if(|(job, _)| job.run == run) else { return Ok(()) };
+        let side = job.side;
         let end = job.end(patience, stdout)?;
-        let evidence = Box::new(watch.finish(self.side, &*self.place, Vec::new()));
+        let evidence = Box::new(watch.finish(side, &*self.place, Vec::new()));
         send(&mut self.output, &Report::Ended { run, end, evidence })
     }
 }

@@ -71,7 +71,7 @@ fn printable(c: char) -> char {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use schema::{RunSpec, Side, Test};
+    use schema::{RunSpec, Test};
 
     use super::{
         super::protocol::{Order, PROTOCOL, Report},
@@ -81,12 +81,7 @@ mod tests {
     #[test]
     fn messages_survive_the_link_one_a_line() {
         let orders = [
-            Order::Hello {
-                protocol: PROTOCOL,
-                silence_ms: Some(30_000),
-                side: Side::Responder,
-                place: "ssh:far".into(),
-            },
+            Order::Hello { protocol: PROTOCOL, silence_ms: Some(30_000), place: "ssh:far".into() },
             Order::Alive {},
             Order::Measure {
                 run: 3,
