@@ -4,10 +4,7 @@ use std::{
     io::{self, BufReader, Read, Write},
     os::unix::process::CommandExt as _,
     process::{Child as Process, Command},
-    sync::{
-        Arc, Mutex, PoisonError,
-        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
-    },
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -20,9 +17,9 @@ use super::{
 };
 use crate::scenario::Place;
 
-/// How often a controller says that it is still there, where a dead link is not noticed at once.
-const ALIVE_EVERY: Duration = Duration::from_secs(5);
-/// Silence after which an agent takes its controller for gone; six times the above, so that a lost packet is none.
+/// Signs of life within a silence that is borne, so that a lost packet is none.
+const SIGNS: u32 = 6;
+/// Silence after which an agent takes its controller for gone, where a dead link is not noticed at once.
 const SILENCE: Duration = Duration::from_secs(30);
 /// How often an agent that is about to end is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -40,7 +37,12 @@ pub enum Event<K> {
     Interrupted,
 }
 
-type Output = Arc<Mutex<Option<Box<dyn Write + Send>>>>;
+/// What the thread that writes to an agent is told.
+enum Post {
+    Order(Box<Order>),
+    /// To say that we are still there whenever nothing else was said for so long.
+    AliveEvery(Duration),
+}
 
 /// The link to one agent. Dropped, it is closed, and the agent is given time to put its host back.
 pub struct Link<K> {
@@ -48,11 +50,11 @@ pub struct Link<K> {
     pub key: K,
     /// Where it runs.
     pub place: Place,
-    output: Output,
+    /// To the thread that writes: an agent that does not read holds nobody up. None once it is closed.
+    orders: Option<Sender<Post>>,
     process: Option<Process>,
     stderr: Option<JoinHandle<String>>,
-    /// Dropped, it ends the thread that says that we are still there.
-    alive: Option<Sender<()>>,
+    silence: Option<Duration>,
 }
 
 impl<K: Copy + Send + 'static> Link<K> {
@@ -86,34 +88,55 @@ impl<K: Copy + Send + 'static> Link<K> {
         events: Sender<Event<K>>,
     ) -> Link<K> {
         thread::spawn(move || read_reports(input, key, &events));
-        let output: Output = Arc::new(Mutex::new(Some(Box::new(output))));
-        let alive = matches!(place, Place::Ssh(_)).then(|| {
-            let (stop, stopped) = channel();
-            let output = output.clone();
-            thread::spawn(move || keepalive(&output, &stopped));
-            stop
-        });
-        Link { key, place, output, process: None, stderr: None, alive }
+        let (orders, posted) = channel();
+        thread::spawn(move || write_orders(output, &posted));
+        let far = matches!(place, Place::Ssh(_));
+        let mut link = Link { key, place, orders: Some(orders), process: None, stderr: None, silence: None };
+        if far {
+            link.keep_alive(SILENCE);
+        }
+        link
     }
 }
 
 impl<K> Link<K> {
     /// The silence after which the agent shall take us for gone.
     pub fn silence(&self) -> Option<Duration> {
-        self.alive.is_some().then_some(SILENCE)
+        self.silence
+    }
+
+    /// From now on says that we are there, often enough for an agent that bears this silence.
+    pub fn keep_alive(&mut self, silence: Duration) {
+        self.silence = Some(silence);
+        self.post(Post::AliveEvery(silence / SIGNS));
     }
 
     /// Sends an order. That the link is broken is told by [`Event::Gone`].
     pub fn order(&self, order: &Order) {
-        tell(&self.output, order);
+        self.post(Post::Order(Box::new(order.clone())));
+    }
+
+    fn post(&self, post: Post) {
+        if let Some(orders) = &self.orders {
+            let _ = orders.send(post); // the reader notices the end of the link and says so
+        }
+    }
+
+    /// Ends what we say: the agent then puts its host back and goes.
+    pub fn hang_up(&mut self) {
+        self.orders = None;
     }
 
     /// Closes the link; gives the last words of an agent that did not end well, or does not end.
     pub fn close(&mut self) -> Option<String> {
-        self.alive = None;
-        self.output.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.close_within(FAREWELL)
+    }
+
+    /// The same with another patience.
+    pub fn close_within(&mut self, patience: Duration) -> Option<String> {
+        self.hang_up();
         let mut process = self.process.take()?;
-        let deadline = Instant::now() + FAREWELL;
+        let deadline = Instant::now() + patience;
         let status = loop {
             match process.try_wait() {
                 Ok(None) if Instant::now() < deadline => thread::sleep(LOOK_EVERY),
@@ -125,7 +148,7 @@ impl<K> Link<K> {
             if matches!(self.place, Place::Ssh(_)) {
                 let _ = process.kill(); // our client only; the agent there ends by itself
             }
-            return Some(format!("it has not ended within {} s and is left alone", FAREWELL.as_secs()));
+            return Some(format!("it has not ended within {} s and is left alone", patience.as_secs()));
         };
         let stderr = self.stderr.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
         let said = last_words(&stderr);
@@ -139,15 +162,25 @@ impl<K> Drop for Link<K> {
     }
 }
 
-fn tell(output: &Output, order: &Order) {
-    if let Some(output) = output.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        let _ = send(output, order); // the reader notices the end of the link and says so
-    }
-}
-
-fn keepalive(output: &Output, stopped: &Receiver<()>) {
-    while stopped.recv_timeout(ALIVE_EVERY) == Err(RecvTimeoutError::Timeout) {
-        tell(output, &Order::Alive {});
+fn write_orders(mut output: impl Write, posted: &Receiver<Post>) {
+    let mut alive_every = None;
+    loop {
+        let post = match alive_every {
+            Some(pause) => posted.recv_timeout(pause),
+            None => posted.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        let sent = match post {
+            Ok(Post::Order(order)) => send(&mut output, &*order),
+            Ok(Post::AliveEvery(pause)) => {
+                alive_every = Some(pause);
+                Ok(())
+            }
+            Err(RecvTimeoutError::Timeout) => send(&mut output, &Order::Alive {}),
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if sent.is_err() {
+            return;
+        }
     }
 }
 
@@ -162,6 +195,37 @@ fn read_reports<K: Copy>(input: impl Read, key: K, events: &Sender<Event<K>>) {
         let last = matches!(event, Event::Gone(..));
         if events.send(event).is_err() || last {
             return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_ordered_before_the_end_is_sent_and_signs_of_life_fill_the_silence() {
+        let (reader, orders) = io::pipe().unwrap();
+        let (events, _heard) = channel();
+        let mut link = Link::over(io::empty(), orders, (), Place::Local, events);
+        assert_eq!(link.silence(), None, "a link that can't be cut says nothing by itself");
+        let mut reader = BufReader::new(reader);
+        link.keep_alive(Duration::from_millis(6));
+        let mut next = || receive::<Order>(&mut reader, MOST_REPORT).unwrap();
+        assert_eq!(next(), Some(Order::Alive {}));
+        link.order(&Order::Stop { run: 1 });
+        link.hang_up();
+        let rest: Vec<Order> = std::iter::from_fn(next).filter(|order| *order != Order::Alive {}).collect();
+        assert_eq!(rest, [Order::Stop { run: 1 }]);
+    }
+
+    #[test]
+    fn an_agent_that_reads_nothing_holds_nobody_up() {
+        let (_reader, orders) = io::pipe().unwrap();
+        let (events, _heard) = channel();
+        let link = Link::over(io::empty(), orders, (), Place::Local, events);
+        for run in 0..20_000 {
+            link.order(&Order::Stop { run });
         }
     }
 }
