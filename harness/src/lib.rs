@@ -8,6 +8,7 @@ pub mod agent;
 pub mod boot;
 pub mod cluster;
 pub mod doctor;
+mod draw;
 pub mod evidence;
 pub mod history;
 pub mod import;

@@ -48,7 +48,7 @@ word_enum! {
         Leaf = "leaf",
         /// Pairs of each hop class in rounds of their own, the nearest first.
         Hop = "hop",
-        /// Each pair by itself, and again while other nodes send to its responder's leaf.
+        /// The pairs of a screen, each by itself and again while other nodes send to its responder's leaf.
         Victim = "victim",
         /// As a file says.
         Custom = "custom",
@@ -82,6 +82,18 @@ word_enum! {
         Measured = "measured",
         /// Load on the fabric beside what is measured.
         Congestor = "congestor",
+    }
+}
+
+word_enum! {
+    /// Of what a cluster's history has a series: what one value of a night stands for.
+    HistoryLevel {
+        /// A node, with all its peers: one series of what it sends, one of what it receives.
+        Node = "node",
+        /// The nodes below a leaf switch, with all their peers.
+        Leaf = "leaf",
+        /// A pair, each way.
+        Pair = "pair",
     }
 }
 
@@ -133,13 +145,16 @@ impl ClusterNode {
     /// Switches a packet to another node passes: 1 below a common leaf, 3 by way of the next level up, and so on; none
     /// where the topology does not tell.
     pub fn hops(&self, other: &ClusterNode) -> Option<u32> {
-        if self.switches.is_empty() || other.switches.is_empty() {
-            return None;
-        }
-        let common = self.switches.iter().zip(&other.switches).take_while(|(a, b)| a == b).count();
-        let depth = self.switches.len().max(other.switches.len());
-        (common > 0).then(|| 2 * (depth - common) as u32 + 1)
+        hops(&self.switches, &other.switches)
     }
+}
+
+/// Switches a packet passes from below one to below the other, each given as the switches above a node, the outermost first; none
+/// where the topology does not tell.
+pub fn hops(a: &[String], b: &[String]) -> Option<u32> {
+    let common = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let depth = a.len().max(b.len());
+    (common > 0).then(|| 2 * (depth - common) as u32 + 1)
 }
 
 /// What an agent found on its host before anything was measured.

@@ -25,8 +25,8 @@ pub use campaign::{
     Variant, Workload,
 };
 pub use cluster::{
-    Cluster, ClusterNode, ClusterWorkload, Directions, LauncherKind, NodeAudit, NodeState, PairOutcome,
-    PairPoint, PairRole, PairRun, PatternKind, Round, RoundPart,
+    Cluster, ClusterNode, ClusterWorkload, Directions, HistoryLevel, LauncherKind, NodeAudit, NodeState,
+    PairOutcome, PairPoint, PairRole, PairRun, PatternKind, Round, RoundPart,
 };
 pub use evidence::{CounterDelta, FrequencyEvidence, HostEvidence, Judgement, Level, Unit, VectorEvidence};
 pub use finding::{Audit, Diagnosis, Finding, Matters, Reading, Severity, Step};

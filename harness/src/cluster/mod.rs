@@ -6,6 +6,7 @@
 
 mod crew;
 mod node;
+pub mod pattern;
 mod soft;
 
 pub use crew::{Crew, PairResult, PairTask, RoundResult};
