@@ -4,6 +4,7 @@
 //! does and by noise from run to run; the bandwidth is that of a link with a fixed cost per message.
 
 pub mod calibration;
+mod cluster_report;
 pub mod factorial;
 mod large;
 mod night_campaigns;
@@ -11,6 +12,10 @@ mod night_report;
 pub mod nights;
 mod watched;
 
+pub use cluster_report::{
+    awkward_cluster, awkward_cluster_report, cluster_report, fine_cluster, fine_cluster_report,
+    measured_cluster,
+};
 pub use large::large;
 pub use night_campaigns::night_campaigns;
 pub use night_report::{awkward_names, awkward_night, night_history, night_report, quiet_night_report};

@@ -1,25 +1,41 @@
-//! docs/comparison.schema.json is what the types say, and the documents of every sample are what it says.
+//! The schemas of docs/ are what the types say, and the documents of every sample are what they say.
 
 use std::{env, fs, path::PathBuf};
 
 use reports::{CompareOptions, compare, render, testing};
 use serde_json::Value;
 
-fn committed() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/comparison.schema.json")
+/// Compares with a schema under `docs`; `UPDATE_GOLDEN=1` writes it anew.
+fn committed(name: &str, schema: &Value) {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
+    let text = format!("{schema:#}\n");
+    if env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&file, &text).unwrap();
+    }
+    let same = fs::read_to_string(&file).unwrap() == text;
+    assert!(
+        same,
+        "the types behind {name} changed; look at the change, then UPDATE_GOLDEN=1 cargo test -p reports --test schema"
+    );
 }
 
 #[test]
-fn the_committed_schema_is_the_types() {
-    let text = format!("{:#}\n", render::json_schema());
-    if env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(committed(), &text).unwrap();
+fn the_committed_schemas_are_the_types() {
+    committed("comparison.schema.json", &render::json_schema());
+    committed("cluster.schema.json", &render::cluster::json_schema());
+}
+
+#[test]
+fn every_report_of_a_cluster_is_valid() {
+    let validator = jsonschema::validator_for(&render::cluster::json_schema()).unwrap();
+    for report in
+        [testing::cluster_report(), testing::fine_cluster_report(), testing::awkward_cluster_report()]
+    {
+        let document: Value = serde_json::from_str(&render::cluster::json(&report)).unwrap();
+        let faults: Vec<String> = validator.iter_errors(&document).map(|fault| fault.to_string()).collect();
+        assert!(faults.is_empty(), "{faults:#?}");
     }
-    let same = fs::read_to_string(committed()).unwrap() == text;
-    assert!(
-        same,
-        "the types changed; look at the change, then UPDATE_GOLDEN=1 cargo test -p reports --test schema"
-    );
+    assert!(!validator.is_valid(&serde_json::json!({"verdict": "slow"})), "a schema that accepts anything");
 }
 
 #[test]

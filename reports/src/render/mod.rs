@@ -2,6 +2,7 @@
 //! comparison is not printed.
 
 mod change;
+pub mod cluster;
 mod evidence;
 mod factorial;
 mod facts;

@@ -44,7 +44,7 @@ impl Screen<'_> {
             Column::right("change", text(&|series, of| words::change(&of.change, margin(series)))),
             Column::right("margin", text(&|series, _| format!("±{}", number::margin(margin(series))))),
         ];
-        layout::lines(&columns, self.style(style::QUIET), |_| Vec::new(), |_| Vec::new())
+        layout::lines(&columns, self.look.style(style::QUIET), |_| Vec::new(), |_| Vec::new())
     }
 
     /// What is said of a series because of the baseline; nothing where it is within its margin and noise.
@@ -55,7 +55,7 @@ impl Screen<'_> {
         };
         let badge = self.report.findings.iter().find(of).map(words::finding);
         badge.map_or_else(Styled::default, |badge| {
-            Styled::new(format!("{} {}", badge.sign, badge.word), self.style(style::badge(&badge)))
+            Styled::new(format!("{} {}", badge.sign, badge.word), self.look.style(style::badge(&badge)))
         })
     }
 
@@ -68,7 +68,7 @@ impl Screen<'_> {
             }
         }
         let line = |change: &ConfigurationChange| format!("differs: {}", words::configuration_change(change));
-        all.into_iter().flat_map(|change| self.broken(&line(change), 2)).collect()
+        all.into_iter().flat_map(|change| self.look.broken(&line(change), 2)).collect()
     }
 }
 

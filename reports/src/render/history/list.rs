@@ -30,7 +30,7 @@ impl Screen<'_> {
             .iter()
             .flat_map(|finding| {
                 let line = words::finding_line(self.report, finding);
-                self.said(&words::finding(finding), &format!(" {line}"))
+                self.look.said(&words::finding(finding), &format!(" {line}"))
             })
             .collect();
         let mut shown: Vec<&SeriesReport> = self.report.series.iter().collect();
@@ -52,7 +52,7 @@ impl Screen<'_> {
         let state = Column::left("state", each(shown, |series| self.state(series)));
         let name = Column::left("series", each(shown, |series| Styled::plain(series.key.to_string())));
         let numbers = self.numbers(shown);
-        let names = self.style(style::QUIET);
+        let names = self.look.style(style::QUIET);
         let none = |_| Vec::new();
         if !self.look.pictures {
             let columns: Vec<Column> = [state, name].into_iter().chain(numbers).collect();
@@ -72,18 +72,18 @@ impl Screen<'_> {
         }
         let below = taken(&[&state]).clamp(8, WIDEST);
         let columns: Vec<Column> = [state, nights(below)].into_iter().chain(numbers.clone()).collect();
-        layout::lines(&columns, names, |row| self.broken(&shown[row].key.to_string(), 2), none)
+        layout::lines(&columns, names, |row| self.look.broken(&shown[row].key.to_string(), 2), none)
     }
 
     fn state(&self, series: &SeriesReport) -> Styled {
         let badge = words::state(&series.state);
-        Styled::new(format!("{} {}", badge.sign, badge.word), self.style(style::badge(&badge)))
+        Styled::new(format!("{} {}", badge.sign, badge.word), self.look.style(style::badge(&badge)))
     }
 
     fn nights(&self, series: &SeriesReport, width: usize) -> Styled {
         let badge = words::state(&series.state);
         let line = spark::line(series, &self.report.rules, width);
-        Styled::new(line, self.style(style::badge(&badge)))
+        Styled::new(line, self.look.style(style::badge(&badge)))
     }
 
     fn numbers(&self, shown: &[&SeriesReport]) -> [Column; 3] {
@@ -105,11 +105,11 @@ impl Screen<'_> {
         let mut lines = Vec::new();
         if left_out > 0 {
             lines.extend(
-                self.broken(&format!("{left_out} steady series are not listed; --all lists them."), 2),
+                self.look.broken(&format!("{left_out} steady series are not listed; --all lists them."), 2),
             );
         }
         if self.look.pictures {
-            lines.extend(self.quiet(spark::KEY));
+            lines.extend(self.look.quiet(spark::KEY));
         }
         lines
     }

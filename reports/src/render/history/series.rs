@@ -63,12 +63,12 @@ impl Page<'_> {
         if lines.is_empty() {
             return lines;
         }
-        let title = Styled::new(title, self.screen.style(style::QUIET)).painted();
+        let title = Styled::new(title, self.screen.look.style(style::QUIET)).painted();
         [title].into_iter().chain(lines).collect()
     }
 
     fn lines(&self, texts: impl IntoIterator<Item = String>) -> Vec<String> {
-        texts.into_iter().flat_map(|text| self.screen.broken(&format!("  {text}"), 5)).collect()
+        texts.into_iter().flat_map(|text| self.screen.look.broken(&format!("  {text}"), 5)).collect()
     }
 
     fn value(&self, value: f64) -> String {
@@ -84,7 +84,7 @@ impl Page<'_> {
     }
 
     fn head(&self) -> Vec<String> {
-        let mut lines = self.screen.broken(&self.series.key.to_string(), 2);
+        let mut lines = self.screen.look.broken(&self.series.key.to_string(), 2);
         let last = match (&self.series.state, self.series.points.last()) {
             (SeriesState::NotMeasured { why }, _) => why.clone(),
             (_, Some(PointReport { night, value: Some(value), .. })) => {
@@ -100,10 +100,10 @@ impl Page<'_> {
         };
         let noise = self.series.cv.map(|cv| format!("; noise from night to night {}", number::percent(cv)));
         let text = format!(": {last}{learning}{}", noise.unwrap_or_default());
-        lines.extend(self.screen.said(&words::state(&self.series.state), &text));
+        lines.extend(self.screen.look.said(&words::state(&self.series.state), &text));
         if words::is_simulated(self.series) {
             let label = "SIMULATED: the software NIC. No network was measured.";
-            lines.push(Styled::new(label, self.screen.style(style::SIMULATED)).painted());
+            lines.push(Styled::new(label, self.screen.look.style(style::SIMULATED)).painted());
         }
         lines
     }
@@ -162,7 +162,7 @@ impl Page<'_> {
             .filter(|finding| finding.members.iter().any(|member| member.series == self.series.id));
         ours.flat_map(|finding| {
             let line = words::finding_line(report, finding);
-            self.screen.said(&words::finding(finding), &format!(" {line}"))
+            self.screen.look.said(&words::finding(finding), &format!(" {line}"))
         })
         .map(|line| format!("  {line}"))
         .collect()
@@ -283,11 +283,11 @@ impl Page<'_> {
         }
         columns.push(Column::left("campaigns", text(&|point| self.campaigns(point.night))));
         let none = |_| Vec::new();
-        let mut lines = layout::lines(&columns, self.screen.style(style::QUIET), none, none);
+        let mut lines = layout::lines(&columns, self.screen.look.style(style::QUIET), none, none);
         let first = |point: &PointReport| self.campaigns_of(point.night).first().map(|first| first.campaign);
         if let Some(campaign) = points.iter().rev().find_map(first) {
             lines.push(String::new());
-            lines.extend(self.screen.quiet(&format!(
+            lines.extend(self.screen.look.quiet(&format!(
                 "  rdma-harness report {campaign} --out DIR shows the evidence of a campaign, rdma-harness runs {campaign} its runs."
             )));
         }

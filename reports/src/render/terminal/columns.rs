@@ -15,7 +15,7 @@ impl Screen<'_> {
     pub(super) fn verdicts(&self, cells: &[&Cell]) -> Vec<Column> {
         let badge = |cell: &&Cell| {
             let badge = view::badge(words::verdict(&cell.verdict));
-            Styled::new(format!("{} {}", badge.sign, badge.word), self.style(style::badge(&badge)))
+            Styled::new(format!("{} {}", badge.sign, badge.word), self.look.style(style::badge(&badge)))
         };
         let judged = cells.iter().any(|cell| cell.gated);
         judged.then(|| Column::left("verdict", cells.iter().map(badge).collect())).into_iter().collect()
@@ -66,7 +66,10 @@ impl Screen<'_> {
         let interval = |cell: &&Cell| {
             let drawn = cell.effect.as_ref().map(|effect| picture::interval(effect, cell.margin));
             let badge = view::badge(words::verdict(&cell.verdict));
-            Styled::new(drawn.unwrap_or_else(|| " ".repeat(picture::WIDTH)), self.style(style::badge(&badge)))
+            Styled::new(
+                drawn.unwrap_or_else(|| " ".repeat(picture::WIDTH)),
+                self.look.style(style::badge(&badge)),
+            )
         };
         vec![
             Column::left("interval beside margin", cells.iter().map(interval).collect()),

@@ -5,8 +5,7 @@ mod columns;
 pub(super) mod layout;
 mod picture;
 pub(super) mod style;
-
-use anstyle::Style;
+mod told;
 
 use super::{evidence, ranking, sentence, view, words};
 use crate::compare::{Cell, Comparison};
@@ -66,11 +65,6 @@ impl Screen<'_> {
         parts.join("\n\n") + "\n"
     }
 
-    /// A style, where there are colours.
-    fn style(&self, style: Style) -> Style {
-        if self.look.colours { style } else { Style::new() }
-    }
-
     /// The verdict in one sentence, and what is simulated, each with its colour.
     fn verdict(&self) -> Vec<String> {
         if !self.look.pictures {
@@ -81,12 +75,12 @@ impl Screen<'_> {
         let head = format!("{} {word}:", badge.sign);
         let mut lines = self.broken(&format!("{} {}", badge.sign, sentence::said(self.comparison)), 2);
         if let Some(rest) = lines[0].strip_prefix(&head) {
-            let head = Styled::new(head.as_str(), self.style(style::badge(&badge)));
+            let head = Styled::new(head.as_str(), self.look.style(style::badge(&badge)));
             lines[0] = format!("{}{rest}", head.painted());
         }
         if let Some(simulated) = sentence::simulated(self.comparison) {
             let mut label = self.broken(&simulated, 2);
-            let style = self.style(style::SIMULATED);
+            let style = self.look.style(style::SIMULATED);
             label.iter_mut().for_each(|line| *line = Styled::new(line.as_str(), style).painted());
             lines.extend(label);
         }
@@ -105,7 +99,7 @@ impl Screen<'_> {
     /// A row a cell. Pictures stand beside the numbers where there is room, else below them; where the numbers alone are too
     /// wide, what they are about stands above them.
     fn cells(&self, cells: &[&Cell]) -> Vec<String> {
-        let names = self.style(style::QUIET);
+        let names = self.look.style(style::QUIET);
         let (verdict, about, numbers) = (self.verdicts(cells), self.about(cells), self.numbers(cells));
         if !self.look.pictures {
             let columns: Vec<Column> =
@@ -162,7 +156,7 @@ impl Screen<'_> {
         above: impl Fn(usize) -> Vec<String>,
         below: impl Fn(usize) -> Vec<String>,
     ) -> Vec<String> {
-        let name = self.style(style::QUIET);
+        let name = self.look.style(style::QUIET);
         let rows = columns.first().map_or(0, |column| column.cells.len());
         let mut lines = Vec::new();
         for row in 0..rows {
