@@ -168,7 +168,7 @@ fn fault(hello: &Hello) -> Option<String> {
 fn hint(place: &Place) -> String {
     match place {
         Place::Ssh(_) => format!("; is rdma-harness {RELEASE} there, in the PATH or as `agent` in [hosts]?"),
-        Place::Local | Place::Netns(_) => String::new(),
+        Place::Local | Place::Netns(_) | Place::Joined(_) => String::new(),
     }
 }
 
@@ -177,6 +177,7 @@ fn not_started(place: &Place, error: &io::Error) -> String {
         Place::Local => "this program",
         Place::Netns(_) => "`ip` of iproute2",
         Place::Ssh(_) => "the ssh client",
+        Place::Joined(_) => "its launcher",
     };
     format!("it could not be started: {error}; check that {what} is there and executable")
 }

@@ -35,6 +35,7 @@ fn place(place: &Place) -> String {
         Place::Local => "on this host".into(),
         Place::Netns(name) => format!("on this host, in network namespace {name}"),
         Place::Ssh(destination) => format!("on {destination}, through ssh"),
+        Place::Joined(by) => by.clone(),
     }
 }
 

@@ -114,31 +114,17 @@ fn read_side_host(side: &Section<'_>) -> Option<SideHost> {
     if let Some(agent) = agent.as_ref().filter(|agent| agent.value.trim().is_empty()) {
         side.fault("agent", agent.span.clone(), "is empty; leave it out, or name a program");
     }
-    Some(SideHost { at: read_place(side)?, agent: agent.map(|agent| agent.value) })
-}
-
-fn read_place(side: &Section<'_>) -> Option<Place> {
-    let Some(at) = side.text("at") else { return Some(Place::Local) };
-    match at.value.split_once(':') {
-        None if at.value == "local" => Some(Place::Local),
-        Some(("netns", name)) if !name.is_empty() && !name.contains('/') && !name.starts_with('-') => {
-            Some(Place::Netns(name.to_owned()))
-        }
-        Some(("ssh", destination)) if is_destination(destination) => Some(Place::Ssh(destination.to_owned())),
-        _ => {
-            let what =
-                format!("`{}` is not a place; write \"local\", \"netns:NAME\" or \"ssh:HOST\"", at.value);
-            side.fault("at", at.span, what);
-            None
-        }
-    }
-}
-
-/// `[user@]host` in the letters of names and addresses: nothing that ssh takes for an option or a shell for more than a word.
-fn is_destination(text: &str) -> bool {
-    let fine = |c: char| c.is_ascii_alphanumeric() || "-_.:@%[]".contains(c);
-    let host = text.rsplit('@').next().unwrap_or_default();
-    !text.starts_with(['-', '@']) && !host.is_empty() && !host.starts_with('-') && text.chars().all(fine)
+    let at = match side.text("at") {
+        None => Place::Local,
+        Some(at) => match at.value.parse() {
+            Ok(place) => place,
+            Err(what) => {
+                side.fault("at", at.span, what);
+                return None;
+            }
+        },
+    };
+    Some(SideHost { at, agent: agent.map(|agent| agent.value) })
 }
 
 fn read_design(root: &Section<'_>, ground: &mut Vec<Assignment>) -> WrittenDesign {

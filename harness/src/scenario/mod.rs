@@ -13,7 +13,7 @@ mod section;
 mod stop;
 mod tune;
 
-use std::{fmt, net::IpAddr, path::PathBuf};
+use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr};
 
 use schema::{Bytes, Metric, Nanos, Op, Side, SidesTuning, Test};
 
@@ -71,6 +71,8 @@ pub enum Place {
     Netns(String),
     /// A process on another host, started through ssh: `[user@]host`.
     Ssh(String),
+    /// A process that someone else started and that connected to us, in words: `slurm:node7`. No scenario names one.
+    Joined(String),
 }
 
 impl fmt::Display for Place {
@@ -79,8 +81,34 @@ impl fmt::Display for Place {
             Place::Local => f.write_str("local"),
             Place::Netns(name) => write!(f, "netns:{name}"),
             Place::Ssh(destination) => write!(f, "ssh:{destination}"),
+            Place::Joined(by) => f.write_str(by),
         }
     }
+}
+
+/// `local`, `netns:NAME` or `ssh:[USER@]HOST`.
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once(':') {
+            None if text == "local" => Ok(Place::Local),
+            Some(("netns", name)) if !name.is_empty() && !name.contains('/') && !name.starts_with('-') => {
+                Ok(Place::Netns(name.to_owned()))
+            }
+            Some(("ssh", destination)) if is_destination(destination) => {
+                Ok(Place::Ssh(destination.to_owned()))
+            }
+            _ => Err(format!("`{text}` is not a place; write \"local\", \"netns:NAME\" or \"ssh:HOST\"")),
+        }
+    }
+}
+
+/// `[user@]host` in the letters of names and addresses: nothing that ssh takes for an option or a shell for more than a word.
+fn is_destination(text: &str) -> bool {
+    let fine = |c: char| c.is_ascii_alphanumeric() || "-_.:@%[]".contains(c);
+    let host = text.rsplit('@').next().unwrap_or_default();
+    !text.starts_with(['-', '@']) && !host.is_empty() && !host.starts_with('-') && text.chars().all(fine)
 }
 
 /// Where a side runs, and what looks after it there.
