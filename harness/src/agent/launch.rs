@@ -41,6 +41,14 @@ impl Launcher {
     /// # Errors
     /// When this program can't find itself.
     pub fn command(&self, host: &SideHost) -> io::Result<Command> {
+        self.command_of(host, &[])
+    }
+
+    /// As [`Launcher::command`], with more words on the agent's command line.
+    ///
+    /// # Errors
+    /// When this program can't find itself.
+    pub fn command_of(&self, host: &SideHost, more: &[String]) -> io::Result<Command> {
         let own = || match &host.agent {
             Some(agent) => Ok(PathBuf::from(agent)),
             None => env::current_exe(),
@@ -57,11 +65,13 @@ impl Launcher {
                 let mut command = Command::new(program);
                 command.args(self.ssh.iter().skip(1)).args(["-T", "--", destination]);
                 let remote = host.agent.as_deref().unwrap_or(&self.remote);
-                command.arg(format!("{} agent", quoted(remote)));
+                let more = more.iter().map(|word| format!(" {}", quoted(word))).collect::<String>();
+                command.arg(format!("{} agent{more}", quoted(remote)));
                 return Ok(piped(command));
             }
+            Place::Joined(by) => return Err(io::Error::other(format!("{by} is started by someone else"))),
         };
-        command.arg("agent");
+        command.arg("agent").args(more);
         if let Some(file) = &self.verbs_bench {
             command.arg("--verbs-bench").arg(file);
         }
@@ -84,12 +94,17 @@ mod tests {
     use super::*;
 
     fn arguments(host: &SideHost) -> Vec<String> {
+        arguments_of(host, &[])
+    }
+
+    fn arguments_of(host: &SideHost, more: &[&str]) -> Vec<String> {
         let launcher = Launcher {
             verbs_bench: Some("/opt/vb".into()),
             ssh: vec!["ssh".into(), "-p".into(), "2222".into()],
             remote: REMOTE.into(),
         };
-        let command = launcher.command(host).unwrap();
+        let more = more.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let command = launcher.command_of(host, &more).unwrap();
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         words.map(|word| word.to_string_lossy().into_owned()).collect()
     }
@@ -103,6 +118,8 @@ mod tests {
         );
         let plain = SideHost { at: Place::Ssh("far".into()), agent: None };
         assert_eq!(arguments(&plain).last().unwrap(), "'rdma-harness' agent");
+        let more = arguments_of(&plain, &["--node-name", "it's $HOME"]);
+        assert_eq!(more.last().unwrap(), r"'rdma-harness' agent '--node-name' 'it'\''s $HOME'");
     }
 
     #[test]

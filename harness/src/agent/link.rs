@@ -2,7 +2,6 @@
 
 use std::{
     io::{self, BufReader, Read, Write},
-    os::unix::process::CommandExt as _,
     process::{Child as Process, Command},
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     thread::{self, JoinHandle},
@@ -10,9 +9,9 @@ use std::{
 };
 
 use super::{
-    child::read_tail,
     ended::last_words,
     protocol::{Order, Report},
+    spawned::Spawned,
     wire::{MOST_REPORT, receive, send},
 };
 use crate::scenario::Place;
@@ -62,21 +61,17 @@ impl<K: Copy + Send + 'static> Link<K> {
     ///
     /// # Errors
     /// When it can't be started.
-    pub fn launch(
-        mut command: Command,
-        key: K,
-        place: Place,
-        events: Sender<Event<K>>,
-    ) -> io::Result<Link<K>> {
-        // Ctrl-C on the terminal reaches the controller alone, which then tells its agents.
-        let mut process = command.process_group(0).spawn()?;
-        let stdout = process.stdout.take().expect("the launcher pipes stdout");
-        let stdin = process.stdin.take().expect("the launcher pipes stdin");
-        let stderr = process.stderr.take().expect("the launcher pipes stderr");
+    pub fn launch(command: Command, key: K, place: Place, events: Sender<Event<K>>) -> io::Result<Link<K>> {
+        Ok(Link::of(Spawned::new(command)?, key, place, events))
+    }
+
+    /// The link to an agent that was started already.
+    pub fn of(agent: Spawned, key: K, place: Place, events: Sender<Event<K>>) -> Link<K> {
+        let Spawned { process, stdin, stdout, stderr } = agent;
         let mut link = Link::over(stdout, stdin, key, place, events);
         link.process = Some(process);
-        link.stderr = Some(thread::spawn(move || read_tail(stderr)));
-        Ok(link)
+        link.stderr = Some(stderr);
+        link
     }
 
     /// A link over these two ends.
@@ -90,7 +85,7 @@ impl<K: Copy + Send + 'static> Link<K> {
         thread::spawn(move || read_reports(input, key, &events));
         let (orders, posted) = channel();
         thread::spawn(move || write_orders(output, &posted));
-        let far = matches!(place, Place::Ssh(_));
+        let far = matches!(place, Place::Ssh(_) | Place::Joined(_));
         let mut link = Link { key, place, orders: Some(orders), process: None, stderr: None, silence: None };
         if far {
             link.keep_alive(SILENCE);

@@ -16,7 +16,7 @@ use super::{
     device,
     job::Job,
     locate,
-    protocol::{Hello, Order, PROTOCOL, RELEASE, Report},
+    protocol::{Hello, Identity, Order, PROTOCOL, RELEASE, Report},
     tuner::Tuner,
     wire::{MOST_ORDER, ReadError, receive, send},
 };
@@ -40,12 +40,20 @@ pub struct Setup {
     pub verbs_bench: Option<PathBuf>,
     /// How long a process may take to end when it has nothing left to do.
     pub patience: Duration,
+    /// What whoever started it calls it, where there are many.
+    pub identity: Option<Identity>,
 }
 
 impl Setup {
     /// An agent of the host it runs on.
     pub fn live() -> Self {
-        Setup { sysroot: Sysroot::new("/"), state_dir: None, verbs_bench: None, patience: PATIENCE }
+        Setup {
+            sysroot: Sysroot::new("/"),
+            state_dir: None,
+            verbs_bench: None,
+            patience: PATIENCE,
+            identity: None,
+        }
     }
 }
 
@@ -204,7 +212,7 @@ impl<W: Write> Agent<W> {
             boot_id: root.read("/proc/sys/kernel/random/boot_id").known(),
             netns: root.link_name("/proc/self/ns/net").known(),
             hostname: root.read("/proc/sys/kernel/hostname").known(),
-            identity: None,
+            identity: self.setup.identity.clone(),
             verbs_bench,
         };
         send(&mut self.output, &Report::Hello(Box::new(hello)))
