@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use rdma_harness::{
+    cluster::launch::LaunchError,
     doctor::DoctorError,
     nightly::SuiteError,
     scenario::{ScenarioError, profile::ProfileError},
@@ -58,11 +59,12 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
         error.downcast_ref::<TuneError>(),
         Some(TuneError::Value { .. } | TuneError::CheckOnly { .. })
     );
+    let wrong_launch = error.downcast_ref::<LaunchError>().is_some_and(LaunchError::is_wrong_use);
     let wrong_text = error.is::<ScenarioError>()
         || error.is::<SuiteError>()
         || error.is::<ProfileError>()
         || error.is::<UsageError>();
-    if asked_wrongly || no_such_device || no_place || wrong_tuning || wrong_text {
+    if asked_wrongly || no_such_device || no_place || wrong_tuning || wrong_launch || wrong_text {
         Exit::Usage
     } else {
         Exit::CouldNotRun

@@ -5,6 +5,7 @@
 //! agents (`fleet/`). Judging is `reports::cluster`; keeping is the store's.
 
 mod crew;
+pub mod launch;
 mod node;
 pub mod pattern;
 mod soft;

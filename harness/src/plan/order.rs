@@ -6,14 +6,11 @@
 //! back and tuned again as they are for a candidate, so that the A/A control sees what that does, too. A variant that nothing
 //! is compared with has no control.
 
-use rand_chacha::{
-    ChaCha8Rng,
-    rand_core::{RngCore, SeedableRng},
-};
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use schema::{Design, Grouping, Purpose, Role, Variant, Workload};
 
 use super::PlannedRun;
-use crate::scenario::Order;
+use crate::{draw::shuffle, scenario::Order};
 
 /// Lays the runs out.
 pub(super) fn order(
@@ -65,24 +62,6 @@ fn cards(variants: &[Variant]) -> Vec<(&str, Purpose)> {
     let compared = variants.len() > 1;
     let control = variants.iter().filter(|variant| compared && variant.role == Role::Baseline);
     measured.chain(control.map(|variant| (variant.name.as_str(), Purpose::Control))).collect()
-}
-
-/// Fisher-Yates. Our own, because the order must be the same in every release that reads the seed.
-fn shuffle(positions: &mut [usize], rng: &mut ChaCha8Rng) {
-    for last in (1..positions.len()).rev() {
-        positions.swap(last, below(rng, last as u64 + 1) as usize);
-    }
-}
-
-/// A number below `bound`, every one as likely: draws above the last whole multiple are drawn again.
-fn below(rng: &mut ChaCha8Rng, bound: u64) -> u64 {
-    let limit = u64::MAX - u64::MAX % bound;
-    loop {
-        let draw = rng.next_u64();
-        if draw < limit {
-            return draw % bound;
-        }
-    }
 }
 
 #[cfg(test)]
