@@ -17,7 +17,7 @@ use crate::exit::Exit;
   rdma-harness prune --older-than 90d --dry-run   what would go
   rdma-harness prune --older-than 90d             let it go
 
-What goes: the samples of histograms, time series and host evidence of runs.
+What goes: the samples of histograms, time series and host evidence of runs; the records of pairs of clusters.
 What stays: every published number, the values of nights, what was said about them, and all of a night
 in which something was found, or that a person noted, acknowledged or pinned as a baseline.")]
 pub(super) struct Prune {
@@ -30,7 +30,7 @@ pub(super) struct Prune {
     /// Nights too that something was said about
     #[arg(long)]
     also_flagged: bool,
-    /// Campaigns too that belong to no night
+    /// Campaigns and clusters too that belong to no night
     #[arg(long)]
     also_campaigns: bool,
 }
@@ -60,10 +60,11 @@ impl Prune {
 }
 
 fn told(did: &str, what: &Prunable, rule: &PruneRule) -> String {
-    let Prunable { campaigns, nights, flagged, runs } = what;
+    let Prunable { campaigns, nights, flagged, runs, clusters, pair_runs } = what;
     let mut text = format!(
-        "{did:<10}runs {runs}, campaigns {}, nights {}, begun before {}\n",
+        "{did:<10}runs {runs}, campaigns {}, pairs {pair_runs}, clusters {}, nights {}, begun before {}\n",
         campaigns.len(),
+        clusters.len(),
         nights.len(),
         words::moment(rule.before_unix_ms)
     );

@@ -27,11 +27,11 @@ pub(super) struct StoreFile {
 
 #[derive(Subcommand)]
 enum What {
-    /// Read everything: pages, references, records, histograms, values of nights
+    /// Read everything: pages, references, records, histograms, values of nights, pairs of clusters
     Check(Check),
     /// Copy the store into one file, checked, under its name once it is whole
     Backup(Backup),
-    /// Add the campaigns, nights and remarks of other stores; what is known already is not added again
+    /// Add the campaigns, nights, clusters and remarks of other stores; what is known already is not added again
     Merge(Merge),
 }
 
@@ -95,12 +95,14 @@ impl Check {
 }
 
 fn told(checked: &Checked) -> String {
-    let Checked { store_version, bytes, campaigns, runs, pruned_runs, histograms, nights, values, problems } =
+    let Checked { store_version, bytes, campaigns, runs, pruned_runs, histograms, nights, values, .. } =
         checked;
+    let Checked { clusters, pair_runs, pruned_pair_runs, problems, .. } = checked;
     let mut text = format!(
         "store     version {store_version}, {bytes} bytes
 campaigns {campaigns}, with {runs} runs, {pruned_runs} of them pruned, and {histograms} histograms
-nights    {nights}, with {values} values\n"
+nights    {nights}, with {values} values
+clusters  {clusters}, with {pair_runs} runs, {pruned_pair_runs} of them pruned\n"
     );
     match problems.as_slice() {
         [] => text.push_str("whole     everything reads back\n"),
@@ -138,7 +140,7 @@ impl Merge {
 }
 
 fn told_of_merge(merged: &Merged) -> String {
-    let Merged { campaigns, runs, nights, values, remarks, conflicts } = merged;
+    let Merged { campaigns, runs, nights, values, clusters, rounds, remarks, conflicts } = merged;
     let line = |what: &str, Tally { added, known }: &Tally| {
         format!("{what:<10}{added} added, {known} known already\n")
     };
@@ -147,6 +149,8 @@ fn told_of_merge(merged: &Merged) -> String {
         line("runs", runs),
         line("nights", nights),
         line("values", values),
+        line("clusters", clusters),
+        line("rounds", rounds),
         line("remarks", remarks),
     ]
     .concat();

@@ -1,11 +1,14 @@
-//! Whether a store is whole: its pages, its references, every record, every histogram, every value of a night.
+//! Whether a store is whole: its pages, its references, every record, every histogram, every value of a night,
+//! every pair of a cluster.
 
 use reports::compare::median;
 use rusqlite::{Connection, Error, ffi};
 use schema::{EncodedHistogram, History, LatencySummary, Point, RunRecord};
 use serde::Serialize;
 
-use super::{Of, Store, StoreError, campaign, columns::RowError, migrations, record};
+use super::{
+    Of, Store, StoreError, campaign, cluster::check::of_clusters, columns::RowError, migrations, record,
+};
 
 /// How far a value may lie from the median of its runs: what adding two numbers in another order does.
 const ROUNDING: f64 = 1e-12;
@@ -29,6 +32,12 @@ pub struct Checked {
     pub nights: u64,
     /// Values of nights.
     pub values: u64,
+    /// Clusters.
+    pub clusters: u64,
+    /// Runs of pairs of clusters, all read back.
+    pub pair_runs: u64,
+    /// Of them, without their records.
+    pub pruned_pair_runs: u64,
     /// What is wrong, in words; empty where nothing is.
     pub problems: Vec<String>,
 }
@@ -41,7 +50,8 @@ impl Store {
         let read = |checked: &mut Checked| -> Result<(), StoreError> {
             self.read("checking", Of::Store, |connection| {
                 checked.problems.extend(of_pages(connection)?);
-                of_campaigns(connection, checked)
+                of_campaigns(connection, checked)?;
+                of_clusters(connection, checked)
             })?;
             for suite in self.suites()? {
                 checked.nights += u64::from(suite.nights + suite.unfinished);
@@ -120,7 +130,7 @@ fn of_campaigns(connection: &Connection, checked: &mut Checked) -> Result<(), Ro
 }
 
 /// Every histogram must decode, and hold as many samples as were published of it.
-fn of_record(record: &RunRecord, pruned: bool, decoded: &mut u64) -> Vec<String> {
+pub(super) fn of_record(record: &RunRecord, pruned: bool, decoded: &mut u64) -> Vec<String> {
     let mut problems = Vec::new();
     for point in &record.points {
         for (histogram, summary) in histograms(point) {

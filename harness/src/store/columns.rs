@@ -18,6 +18,8 @@ pub(super) enum RowError {
     Shape(String),
     #[error("`{0}` is not a finite number")]
     NotFinite(&'static str),
+    #[error("records of a round: {0}")]
+    Packed(#[from] std::io::Error),
     #[error("no random number: {0}")]
     Random(#[from] getrandom::Error),
 }

@@ -16,6 +16,8 @@ pub enum Of {
     Campaign(i64),
     /// A night, by its number; 0 while it has none.
     Night(i64),
+    /// A cluster, by its number; 0 while it has none.
+    Cluster(i64),
     /// All nights of a suite, by its name.
     Suite(String),
     /// A note or an acknowledgement, by its number.
@@ -31,9 +33,11 @@ impl fmt::Display for Of {
             Of::Campaign(id) => write!(f, "campaign {id}"),
             Of::Night(0) => f.write_str("the new night"),
             Of::Night(id) => write!(f, "night {id}"),
+            Of::Cluster(0) => f.write_str("the new cluster"),
+            Of::Cluster(id) => write!(f, "cluster {id}"),
             Of::Suite(name) => write!(f, "the nights of {name}"),
             Of::Remark(id) => write!(f, "remark {id}"),
-            Of::Store => f.write_str("all campaigns and nights"),
+            Of::Store => f.write_str("all campaigns, nights and clusters"),
         }
     }
 }
@@ -132,6 +136,40 @@ pub enum StoreError {
         /// The number asked for.
         series: i64,
     },
+    /// No cluster of this number, or none at all.
+    #[error("there is no {} in {}; `rdma-harness cluster list` lists what there is", wanted_cluster(*cluster), file.display())]
+    NoCluster {
+        /// The file.
+        file: PathBuf,
+        /// The number asked for.
+        cluster: Option<i64>,
+    },
+    /// A cluster has no run of this number.
+    #[error("cluster {cluster} in {} has no run {sequence}", file.display())]
+    NoPairRun {
+        /// The file.
+        file: PathBuf,
+        /// The cluster.
+        cluster: i64,
+        /// The number asked for.
+        sequence: u32,
+    },
+    /// The records of a round were pruned.
+    #[error(
+        "the record of run {sequence} of cluster {cluster} was pruned from {} at {}; what it measured is still there",
+        file.display(),
+        crate::words::moment(*at_unix_ms)
+    )]
+    PrunedPairRun {
+        /// The file.
+        file: PathBuf,
+        /// The cluster.
+        cluster: i64,
+        /// The number asked for.
+        sequence: u32,
+        /// When, ms since 1970 UTC.
+        at_unix_ms: u64,
+    },
     /// Logs that are in the store already.
     #[error("{source_file} is in {} already (SHA-256 {sha256}); nothing was added", file.display())]
     KnownLog {
@@ -191,6 +229,10 @@ fn backup_advice(cause: &std::io::Error) -> &'static str {
 
 fn wanted(campaign: Option<i64>) -> String {
     campaign.map_or("campaign yet".into(), |id| format!("campaign {id}"))
+}
+
+fn wanted_cluster(cluster: Option<i64>) -> String {
+    cluster.map_or("cluster yet".into(), |id| format!("cluster {id}"))
 }
 
 fn advice(source: &rusqlite::Error) -> &'static str {

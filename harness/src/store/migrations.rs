@@ -11,6 +11,7 @@ const STEPS: &[&str] = &[
     include_str!("version-2.sql"),
     include_str!("version-3.sql"),
     include_str!("version-4.sql"),
+    include_str!("version-5.sql"),
 ];
 
 /// The version this build writes.

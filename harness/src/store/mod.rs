@@ -1,11 +1,13 @@
-//! The store: every campaign, every run and every night, in one SQLite file, each run committed as it ends.
+//! The store: every campaign, every run, every night and every cluster, in one SQLite file, each run, and each round of a
+//! cluster, committed as it ends.
 //!
-//! Killed at any moment it loses at most the run in flight. No fact lies in it twice: what is normalised into columns and
+//! Killed at any moment it loses at most the run or the round in flight. No fact lies in it twice: what is normalised into columns and
 //! tables is taken out of the JSON that keeps the rest of a record (docs/adr/0004-store.md).
 
 mod backup;
 mod campaign;
 mod check;
+mod cluster;
 mod columns;
 mod error;
 mod foreign;
@@ -28,6 +30,7 @@ use columns::RowError;
 
 pub use campaign::{CampaignHead, NewCampaign};
 pub use check::Checked;
+pub use cluster::{ClusterSummary, ClusterText, KeptPair, NewCluster};
 pub use error::{Of, StoreError};
 pub use foreign::{ForeignAdded, ForeignNight, ForeignRun};
 pub use history::SuiteHead;

@@ -9,7 +9,7 @@ use schema::{EncodedHistogram, histogram::new_latency_histogram};
 use serde_json::{Map, Value as Json};
 
 use super::{
-    Of, Store, StoreError,
+    Of, Store, StoreError, cluster,
     columns::{RowError, from_json, json},
     record,
 };
@@ -17,11 +17,11 @@ use super::{
 /// What may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PruneRule {
-    /// Only runs of campaigns that began before, ms since 1970 UTC.
+    /// Only runs of campaigns and clusters that began before, ms since 1970 UTC.
     pub before_unix_ms: u64,
     /// Nights too that something was found in, or that a person noted, acknowledged or pinned.
     pub also_flagged: bool,
-    /// Campaigns too that belong to no night.
+    /// Campaigns and clusters too that belong to no night.
     pub also_campaigns: bool,
 }
 
@@ -36,6 +36,10 @@ pub struct Prunable {
     pub flagged: Vec<i64>,
     /// Runs to prune.
     pub runs: u32,
+    /// Clusters with records to prune.
+    pub clusters: Vec<i64>,
+    /// Their runs.
+    pub pair_runs: u32,
 }
 
 /// What became of the file.
@@ -48,7 +52,7 @@ pub struct Pruned {
 }
 
 /// Nights that something was said about.
-const FLAGGED: &str =
+pub(super) const FLAGGED: &str =
     "SELECT night FROM reported UNION SELECT since FROM reported UNION SELECT night FROM note
     UNION SELECT night FROM acknowledgement UNION SELECT night FROM baseline";
 
@@ -58,13 +62,18 @@ impl Store {
         self.read("looking for what is old in", Of::Store, |connection| prunable(connection, rule))
     }
 
-    /// Prunes, a campaign at a time, then gives the space back to the disk. Killed in between, what was not reached is still
+    /// Prunes, a campaign or a cluster at a time, then gives the space back to the disk. Killed in between, what was not reached is still
     /// whole. The time is in ms since 1970 UTC.
     pub fn prune(&mut self, what: &Prunable, now_unix_ms: u64) -> Result<Pruned, StoreError> {
         let bytes_before = self.bytes();
         for campaign in &what.campaigns {
             self.write("pruning", Of::Campaign(*campaign), |transaction| {
                 prune(transaction, *campaign, now_unix_ms)
+            })?;
+        }
+        for cluster in &what.clusters {
+            self.write("pruning", Of::Cluster(*cluster), |transaction| {
+                cluster::prune::prune(transaction, *cluster, now_unix_ms)
             })?;
         }
         // The log is emptied into the file as far as no reader needs it; the rest goes when the last one closes.
@@ -103,6 +112,7 @@ fn prunable(connection: &Connection, rule: &PruneRule) -> Result<Prunable, RowEr
         found.nights.extend(night);
         found.runs += row.get::<_, u32>(2)?;
     }
+    cluster::prune::prunable(connection, rule, &mut found)?;
     for nights in [&mut found.nights, &mut found.flagged] {
         nights.sort_unstable();
         nights.dedup();

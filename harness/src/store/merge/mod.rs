@@ -1,7 +1,8 @@
-//! Brings what other stores hold into this one: campaigns and nights by their `uid`, everything else by what it is. Merging a
+//! Brings what other stores hold into this one: campaigns, nights and clusters by their `uid`, everything else by what it is. Merging a
 //! file twice adds nothing the second time; where both files know a thing and disagree, this one keeps its own and says so.
 
 mod campaigns;
+mod clusters;
 mod nights;
 
 use std::path::Path;
@@ -22,6 +23,10 @@ pub struct Merged {
     pub nights: Tally,
     /// Values of nights.
     pub values: Tally,
+    /// Clusters.
+    pub clusters: Tally,
+    /// Rounds of clusters.
+    pub rounds: Tally,
     /// Notes, acknowledgements and baselines.
     pub remarks: Tally,
     /// What both files know and tell differently, in words; it was left as this store has it.
@@ -69,6 +74,7 @@ fn merge(transaction: &Transaction<'_>) -> Result<Merged, RowError> {
     let mut merged = Merged::default();
     campaigns::merge(transaction, &mut merged)?;
     nights::merge(transaction, &mut merged)?;
+    clusters::merge(transaction, &mut merged)?;
     transaction.execute_batch(
         "DROP TABLE temp.campaign_of; DROP TABLE temp.run_of; DROP TABLE temp.point_of; DROP TABLE temp.night_of;
          DROP TABLE temp.series_of; DROP TABLE temp.configuration_of;",
