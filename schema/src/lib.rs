@@ -11,6 +11,7 @@ pub mod evidence;
 pub mod finding;
 pub mod histogram;
 pub mod history;
+pub mod hold;
 pub mod host;
 pub mod metric;
 pub mod outcome;
@@ -35,6 +36,7 @@ pub use history::{
     Acknowledgement, Baseline, Certainty, Configuration, ConfigurationChange, Endpoint, FoundBy, History,
     Limit, Night, NightCampaign, NightPart, NightValue, Note, Origin, Reported, Series, SeriesKey, Trend,
 };
+pub use hold::{Holding, StartAt};
 pub use host::HostFacts;
 pub use metric::{Direction, Gate, Metric};
 pub use outcome::{Outcome, Side, Stage};

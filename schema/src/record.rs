@@ -390,14 +390,19 @@ impl Point {
 /// From the start of the requester's program to its first measured work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StartUp {
-    /// From `main` to the first posted work request of a local or remote run.
+    /// From `main` to the first posted work request of a local or remote run, without the time it was held before that.
     pub main_to_first_post_ns: Nanos,
     /// Of it, spent in the devices' own set-up on this side: open, register, create, connect.
     pub device_ns: Nanos,
     /// Of it, spent waiting for the responder, which does the same at the same time.
     pub peer_ns: Nanos,
-    /// CLOCK_MONOTONIC at the first posted work request, for those who know when they started the program.
+    /// CLOCK_MONOTONIC at the first posted work request, for those who know when they started the program; of a run that was
+    /// held, at the first one after that, which is the first of its first measurement.
     pub first_post_monotonic_ns: u64,
+    /// A run that was held: how long it stood ready, until the moment it was told or, where that had passed, until it was told;
+    /// null for any other.
+    #[serde(default)]
+    pub held_ns: Option<Nanos>,
 }
 
 /// One run, as it happened.

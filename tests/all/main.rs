@@ -13,6 +13,7 @@ mod ground_truth;
 mod harness_run;
 mod history;
 mod hlog;
+mod hold;
 mod hot_loop;
 mod import;
 mod kill_resume;

@@ -16,7 +16,13 @@ use super::{
     table,
     target::{self, Target},
 };
-use crate::{connect::auth::Token, session};
+use crate::{
+    connect::auth::Token,
+    session::{
+        self,
+        hold::{Hold, HoldError, Lines},
+    },
+};
 
 /// Flags of `run`. perftest's short letters work: -b -c -d -D -e -i -I -l -m -n -o -p -q -Q -r -R -s -S -t -u -x -X.
 #[derive(Debug, Args)]
@@ -49,6 +55,10 @@ pub(super) struct Run {
     /// Print one RunRecord as JSON on stdout, and nothing else
     #[arg(long)]
     json: bool,
+    /// Print {"holding":true} once all is set up, and begin at the moment that the next line of standard input names:
+    /// {"start_at_monotonic_ns":N} by CLOCK_MONOTONIC of this host; the first line is the RunSpec
+    #[arg(long, requires_all = ["spec", "json"])]
+    hold: bool,
     /// End when the process PID, which starts this one, ends
     #[arg(long, value_name = "PID")]
     exit_with_parent: Option<u32>,
@@ -64,21 +74,28 @@ impl Run {
                 faults.iter().for_each(complain);
                 EXIT_USAGE
             }
-            Ok((spec, target)) => self.print(&target.measure(&spec, self.json)),
+            Ok((spec, target, lines)) => {
+                let mut hold = lines.map(|lines| Hold::new(lines, Box::new(io::stdout())));
+                self.print(&target.measure(&spec, hold.as_mut(), self.json))
+            }
         }
     }
 
-    /// All that can be refused before anything is touched.
-    fn prepare(&self) -> Result<(RunSpec, Target), Vec<String>> {
-        let spec = match &self.spec {
-            Some(from) => read_spec(from).map_err(|error| vec![error])?,
-            None => self.test.spec(self.peer.is_none()),
-        };
+    /// All that can be refused before anything is touched; with the lines that the start of a run comes from that is held.
+    fn prepare(&self) -> Result<(RunSpec, Target, Option<Lines>), Vec<String>> {
+        let (spec, lines) = match &self.spec {
+            Some(from) if self.hold => read_held(from).map(|(spec, lines)| (spec, Some(lines))),
+            Some(from) => read_spec(from).map(|spec| (spec, None)),
+            None => Ok((self.test.spec(self.peer.is_none()), None)),
+        }
+        .map_err(|error| vec![error])?;
         refuse_faults(&spec, self.peer.is_none(), flag_of)?;
         let address = self.peer.as_deref().map(|peer| target::address(peer, self.port)).transpose();
         let token = self.token_file.as_deref().map(Token::read).transpose();
         match (address, token) {
-            (Ok(address), Ok(token)) => Ok((spec, Target { address, source: self.bind_source, token })),
+            (Ok(address), Ok(token)) => {
+                Ok((spec, Target { address, source: self.bind_source, token }, lines))
+            }
             (address, token) => Err(address.err().into_iter().chain(token.err()).collect()),
         }
     }
@@ -122,7 +139,29 @@ fn read_spec(from: &str) -> Result<RunSpec, String> {
     } else {
         fs::read_to_string(from).map_err(|error| format!("spec file {from}: {error}"))?
     };
-    let mut reader = serde_json::Deserializer::from_str(&text);
+    parse(from, &text)
+}
+
+/// The longest spec of a run that is held, in bytes.
+const MOST_SPEC: usize = 1 << 20;
+
+/// The spec from the first line of standard input, and what comes after it.
+fn read_held(from: &str) -> Result<(RunSpec, Lines), String> {
+    if from != "-" {
+        return Err(
+            "--hold: the start comes on standard input, and so must the spec before it: --spec -".into()
+        );
+    }
+    let read = || {
+        let mut lines = Lines::of_stdin()?;
+        Ok((lines.next(MOST_SPEC)?, lines))
+    };
+    let (text, lines) = read().map_err(|error: HoldError| format!("standard input: {error}"))?;
+    Ok((parse(from, &text)?, lines))
+}
+
+fn parse(from: &str, text: &str) -> Result<RunSpec, String> {
+    let mut reader = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut reader)
         .map_err(|error| format!("spec {from}: field `{}`: {}", error.path(), error.inner()))
 }

@@ -12,7 +12,7 @@ use crate::{
         auth::Token,
         socket::{DEFAULT_PORT, with_default_port},
     },
-    session::{self, local::LocalResponder, requester::Peer},
+    session::{self, hold::Hold, local::LocalResponder, requester::Peer},
 };
 
 /// Where the responder is and what it asks for.
@@ -26,8 +26,9 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Measures; says on a terminal what it is about to measure, unless told to be quiet.
-    pub(super) fn measure(&self, spec: &RunSpec, quiet: bool) -> RunRecord {
+    /// Measures, and stands ready before that where it is to `hold`; says on a terminal what it is about to measure, unless told
+    /// to be quiet.
+    pub(super) fn measure(&self, spec: &RunSpec, hold: Option<&mut Hold>, quiet: bool) -> RunRecord {
         let quiet = quiet || !io::stderr().is_terminal();
         let progress = move |text: &str| {
             if !quiet {
@@ -37,18 +38,23 @@ impl Target {
         match &self.address {
             Some(address) => {
                 let peer = Peer::At { address, source: self.source, token: self.token.as_ref() };
-                session::requester::run(spec, peer, &progress)
+                session::requester::run(spec, peer, hold, &progress)
             }
             None => match LocalResponder::start() {
-                Ok(responder) => measure_locally(spec, responder, &progress),
+                Ok(responder) => measure_locally(spec, responder, hold, &progress),
                 Err(fault) => session::requester::not_started(spec, &fault),
             },
         }
     }
 }
 
-fn measure_locally(spec: &RunSpec, mut responder: LocalResponder, progress: &dyn Fn(&str)) -> RunRecord {
-    let record = session::requester::run(spec, Peer::Local(&mut responder), progress);
+fn measure_locally(
+    spec: &RunSpec,
+    mut responder: LocalResponder,
+    hold: Option<&mut Hold>,
+    progress: &dyn Fn(&str),
+) -> RunRecord {
+    let record = session::requester::run(spec, Peer::Local(&mut responder), hold, progress);
     if !record.outcome.is_completed() {
         responder.dismiss();
     }

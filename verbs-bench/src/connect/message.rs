@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use schema::{
-    Fabric, RunSpec, SideRecord, Stop,
+    Fabric, Nanos, RunSpec, SideRecord, Stop,
     record::{DataCheck, Reverse},
 };
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{fault::Fault, verbs::RemoteQp};
 
 /// Version of this conversation; both sides must have the same.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// First words of both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,6 +95,8 @@ pub struct Order {
     pub point: u32,
     /// What is done with it.
     pub work: Work,
+    /// From its receipt to the responder's first post, where that is to wait for the requester's; none is at once.
+    pub after_ns: Option<Nanos>,
 }
 
 /// What is done with a message size.
@@ -140,7 +142,11 @@ pub enum Message {
     Offer(Box<Offer>),
     /// Responder: its queue pairs are ready to send.
     Connected,
-    /// Requester: make ready for this, and begin it.
+    /// Requester: make ready for this, whose start someone else is going to name.
+    Await(Order),
+    /// Responder: it is ready for that.
+    Ready,
+    /// Requester: make ready for this unless it is what was awaited, and begin it.
     Start(Order),
     /// Responder: it has begun.
     Started,
@@ -169,6 +175,8 @@ impl Message {
             Message::Plan(_) => "plan",
             Message::Offer(_) => "offer",
             Message::Connected => "connected",
+            Message::Await(_) => "await",
+            Message::Ready => "ready",
             Message::Start(_) => "start",
             Message::Started => "started",
             Message::Stop(_) => "stop",

@@ -119,18 +119,19 @@ impl<'a> Crew<'a> {
         Ok(())
     }
 
-    /// Works on an order with every thread, while `foreman` speaks with the peer on this one. The foreman says none when it
-    /// heard that a worker failed.
+    /// Works on an order with every thread, those that send from `moment` on, while `foreman` speaks with the peer on this one.
+    /// The foreman says none when it heard that a worker failed.
     pub(super) fn shift<L>(
         &mut self,
         order: &Order,
+        moment: Option<Instant>,
         foreman: impl FnOnce(&Floor) -> Result<Option<L>, Fault>,
     ) -> Result<(Vec<Output>, L), Fault> {
         let size = self.size(order)?;
         let duty = self.duty(order);
         let threads = if duty == Duty::Wait { 0 } else { self.spec.threads as usize };
         let (side, line) = (self.side, self.line);
-        let floor = Floor::new(threads).at(Stage::Setup, side)?;
+        let floor = Floor::new(threads, moment).at(Stage::Setup, side)?;
         let (endpoint, clock, floor_ref) = (&self.endpoint, &self.clock, &floor);
         let posts = self.receivers.iter_mut().zip(&self.cpus).take(threads).enumerate();
         let posts = posts.map(|(thread, (receiver, cpu))| {

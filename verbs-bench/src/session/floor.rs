@@ -23,9 +23,16 @@ use crate::{
     fault::Fault,
 };
 
+/// How long before its moment a worker wakes: what a timer and a scheduler may be late.
+const AWAKE: Duration = Duration::from_micros(200);
+/// How often a worker that awaits its moment looks whether it is still wanted.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
 /// What the threads of a side share for the length of one shift.
 pub(super) struct Floor {
     workers: usize,
+    /// When those that send begin; none is as soon as they can.
+    moment: Option<Instant>,
     /// Everyone must leave: something failed here or at the peer.
     abort: AtomicBool,
     /// The peer has sent its last message; raised with `abort` too.
@@ -59,10 +66,11 @@ pub(super) enum News {
 }
 
 impl Floor {
-    /// For so many workers.
-    pub(super) fn new(workers: usize) -> io::Result<Floor> {
+    /// For so many workers, of whom those that send begin at a moment.
+    pub(super) fn new(workers: usize, moment: Option<Instant>) -> io::Result<Floor> {
         Ok(Floor {
             workers,
+            moment,
             abort: AtomicBool::new(false),
             over: AtomicBool::new(false),
             peer_sent: OnceLock::new(),
@@ -103,6 +111,24 @@ impl Floor {
                 0 if self.abort.load(Ordering::Relaxed) => return Err(Halt::PeerSpoke),
                 0 => thread::yield_now(),
                 tick => return Ok(tick),
+            }
+        }
+    }
+
+    /// Waits until the moment has come: asleep, and the last bit awake.
+    pub(super) fn await_moment(&self) -> Result<(), Halt> {
+        let Some(moment) = self.moment else { return Ok(()) };
+        loop {
+            let left = moment.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            if self.abort.load(Ordering::Acquire) {
+                return Err(Halt::PeerSpoke);
+            }
+            match left.saturating_sub(AWAKE) {
+                Duration::ZERO => std::hint::spin_loop(),
+                asleep => thread::sleep(asleep.min(LOOK_EVERY)),
             }
         }
     }
@@ -209,7 +235,7 @@ mod tests {
     #[test]
     fn the_foreman_wakes_for_the_last_sender_and_for_the_peer() {
         let (here, mut there) = connection();
-        let floor = Floor::new(2).unwrap();
+        let floor = Floor::new(2, None).unwrap();
         thread::scope(|scope| {
             scope.spawn(|| floor.has_sent(1, vec![3, 4]));
             scope.spawn(|| floor.has_sent(0, vec![1, 2]));
@@ -225,7 +251,7 @@ mod tests {
     #[test]
     fn the_first_fault_is_kept_and_everyone_is_told_to_leave() {
         let (here, _there) = connection();
-        let floor = Floor::new(3).unwrap();
+        let floor = Floor::new(3, None).unwrap();
         let fault = |cause| Fault::new(Stage::Measure, Side::Requester, cause);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| floor.line_up(|| 7));
@@ -242,8 +268,21 @@ mod tests {
     }
 
     #[test]
+    fn nobody_begins_before_the_moment_and_whoever_waits_can_be_called_away() {
+        let moment = Instant::now() + Duration::from_millis(30);
+        Floor::new(1, Some(moment)).unwrap().await_moment().unwrap();
+        assert!(Instant::now() >= moment);
+        let floor = Floor::new(1, Some(Instant::now() + Duration::from_secs(3_600))).unwrap();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| floor.await_moment());
+            floor.leave();
+            assert!(matches!(waiting.join().unwrap(), Err(Halt::PeerSpoke)));
+        });
+    }
+
+    #[test]
     fn all_start_from_the_tick_of_the_last() {
-        let floor = Floor::new(3).unwrap();
+        let floor = Floor::new(3, None).unwrap();
         let ticks = AtomicU64::new(1);
         let starts = thread::scope(|scope| {
             let workers: Vec<_> = (0..3)

@@ -1,5 +1,7 @@
 //! The requester's part of every message size: data check, search, measurement, data check, counts.
 
+use std::time::Instant;
+
 use schema::{
     Bytes, Nanos, Point, RunRecord, RunSpec, Stage, Stop,
     record::{Counts, PaceReport, Probe},
@@ -9,6 +11,7 @@ use schema::{
 use super::{
     correlate::{Checked, Correlation},
     crew::Crew,
+    hold::Hold,
     merge::{Measured, merge},
     point,
     requester::SIDE,
@@ -33,6 +36,10 @@ pub(super) struct Run<'a, 's> {
     pub(super) talk: &'a mut Talk,
     pub(super) crew: &'a mut Crew<'s>,
     pub(super) record: &'a mut RunRecord,
+    /// Where its start comes from, until it has come; none begins at once.
+    pub(super) hold: Option<&'a mut Hold>,
+    /// When the first measurement begins that both sides are ready for.
+    pub(super) moment: Option<Instant>,
     pub(super) progress: &'a dyn Fn(&str),
     pub(super) correlation: Option<Correlation>,
     pub(super) seen: Seen,
@@ -73,6 +80,7 @@ impl Run<'_, '_> {
     fn measure_point(&mut self, index: u32, size: Bytes) -> Result<Point, Fault> {
         let mut counts = Counts::default();
         let before = self.check(index, 0, &mut counts)?;
+        self.stand_ready(index)?;
         let (rate, probes) = self.rate(index, size, &mut counts)?;
         let line = match &self.correlation {
             Some(correlation) => Some(correlation.line(self.crew.clock()).at(Stage::WarmUp, SIDE)?),
@@ -156,7 +164,7 @@ impl Run<'_, '_> {
     }
 }
 
-fn measure(stop: Stop, messages_per_sec: Option<f64>) -> Work {
+pub(super) fn measure(stop: Stop, messages_per_sec: Option<f64>) -> Work {
     Work::Measure { stop, messages_per_sec }
 }
 

@@ -3,8 +3,9 @@
 //! `requester` and `responder` are the two lines, in the words of `talk`; `measure` is what the requester does with each
 //! message size, `round` with each order. `station` is what both have (a device, a place, a clock), `endpoint` and its
 //! `queues` what `join` connects, `preflight` and `agree` what is refused before. `crew` are the threads of a side, `duty`
-//! and `work` what each does, `floor` what they share; `merge` and `point` make one result of theirs. `own` is what a
-//! responder was started with, `local` the one that `run` starts itself, and `loopback` needs none.
+//! and `work` what each does, `floor` what they share; `merge` and `point` make one result of theirs. `hold` is where a run
+//! stands ready until it is told to begin. `own` is what a responder was started with, `local` the one that `run` starts
+//! itself, and `loopback` needs none.
 
 mod agree;
 mod correlate;
@@ -12,6 +13,7 @@ mod crew;
 mod duty;
 pub mod endpoint;
 mod floor;
+pub mod hold;
 mod join;
 pub mod local;
 pub mod loopback;

@@ -14,6 +14,7 @@ use schema::{Fabric, Nanos, Outcome, RunRecord, RunSpec, Side, Stage};
 use super::{
     correlate::Correlation,
     crew::Crew,
+    hold::Hold,
     join,
     local::LocalResponder,
     measure::{Run, Seen},
@@ -55,11 +56,12 @@ pub enum Peer<'a> {
     Local(&'a mut LocalResponder),
 }
 
-/// Measures; `progress` is told what is about to be measured, between the points and never during one.
-pub fn run(spec: &RunSpec, peer: Peer<'_>, progress: &dyn Fn(&str)) -> RunRecord {
+/// Measures, and before its first measurement stands ready where it is to `hold`; `progress` is told what is about to be
+/// measured, between the points and never during one.
+pub fn run(spec: &RunSpec, peer: Peer<'_>, hold: Option<&mut Hold>, progress: &dyn Fn(&str)) -> RunRecord {
     let begun = Instant::now();
     let mut record = empty_record(spec);
-    record.outcome = match attempt(spec, peer, progress, &mut record) {
+    record.outcome = match attempt(spec, peer, hold, progress, &mut record) {
         Ok(()) => Outcome::Completed,
         Err(fault) => fault.outcome(),
     };
@@ -97,6 +99,7 @@ fn reach(peer: Peer<'_>) -> Result<Frames, Fault> {
 fn attempt(
     spec: &RunSpec,
     peer: Peer<'_>,
+    hold: Option<&mut Hold>,
     progress: &dyn Fn(&str),
     record: &mut RunRecord,
 ) -> Result<(), Fault> {
@@ -106,7 +109,7 @@ fn attempt(
     let frames = reach(peer)?;
     beginning.waited_for_peer(waiting);
     let mut talk = Talk::new(frames, SIDE, beginning);
-    let done = connect_and_measure(spec, &mut station, &mut talk, progress, record);
+    let done = connect_and_measure(spec, &mut station, &mut talk, hold, progress, record);
     record.start_up = talk.beginning.record();
     done.map_err(|fault| talk.tell(fault))
 }
@@ -115,6 +118,7 @@ fn connect_and_measure(
     spec: &RunSpec,
     station: &mut Station,
     talk: &mut Talk,
+    hold: Option<&mut Hold>,
     progress: &dyn Fn(&str),
     record: &mut RunRecord,
 ) -> Result<(), Fault> {
@@ -144,7 +148,8 @@ fn connect_and_measure(
         true => Some(Correlation::begin(station.context(), place.clock()).at(Stage::Setup, SIDE)?),
         false => None,
     };
-    let mut run = Run { spec, talk, crew: &mut crew, record, progress, correlation, seen: Seen::default() };
+    let (crew, seen) = (&mut crew, Seen::default());
+    let mut run = Run { spec, talk, crew, record, hold, moment: None, progress, correlation, seen };
     let collected = run.measure_all().and_then(|()| collect(run.talk, run.record));
     let seen = run.seen;
     record.requester = Some(station.record(place, crew.endpoint(), &seen));

@@ -3,14 +3,31 @@
 //! It knows nothing about the test but what the plan says. Each session runs in a thread of its own, so that its pinning
 //! ends with it.
 
-use std::{net::TcpStream, thread, time::Duration};
+use std::{
+    net::TcpStream,
+    thread,
+    time::{Duration, Instant},
+};
 
 use rustix::process::{Signal, getpid, kill_process};
-use schema::{RunSpec, Side, Stage};
+use schema::{Nanos, RunSpec, Side, Stage};
 
 use super::{
-    agree, crew::Crew, duty::Duty, join::Door, measure::Seen, merge::merge, own::Own, point, preflight,
-    requester::with_memory, round::lasts, start_up::Beginning, station::Station, talk::Talk, work::Output,
+    agree,
+    crew::Crew,
+    duty::Duty,
+    hold::{MOST_AHEAD, MOST_HELD},
+    join::Door,
+    measure::Seen,
+    merge::merge,
+    own::Own,
+    point, preflight,
+    requester::with_memory,
+    round::lasts,
+    start_up::Beginning,
+    station::Station,
+    talk::Talk,
+    work::Output,
 };
 use crate::{
     connect::{
@@ -130,12 +147,23 @@ fn schedule_death(spec: &RunSpec) {
 fn obey(talk: &mut Talk, spec: &RunSpec, crew: &mut Crew<'_>) -> Result<Seen, Fault> {
     let mut seen = Seen::default();
     let mut last = None;
+    let mut ready = false;
     loop {
-        match talk.receive("the requester's next message", MESSAGE_TIMEOUT, Stage::Measure)? {
-            Message::Start(order) => {
+        // Others take their time until the requester is told to begin.
+        let patience = if ready { MESSAGE_TIMEOUT + MOST_HELD } else { MESSAGE_TIMEOUT };
+        match talk.receive("the requester's next message", patience, Stage::Measure)? {
+            Message::Await(order) => {
                 crew.prepare(&order)?;
+                ready = true;
+                talk.send(&Message::Ready, Stage::WarmUp)?;
+            }
+            Message::Start(order) => {
+                let moment = moment(&order)?;
+                if !std::mem::take(&mut ready) {
+                    crew.prepare(&order)?;
+                }
                 talk.send(&Message::Started, Stage::WarmUp)?;
-                let (outputs, requester_sent) = work(talk, spec, crew, &order)?;
+                let (outputs, requester_sent) = work(talk, spec, crew, &order, moment)?;
                 let measured = merge(&outputs, crew.clock().scale());
                 if let Some(measured) = &measured {
                     seen.add(&outputs, measured);
@@ -162,19 +190,35 @@ fn obey(talk: &mut Talk, spec: &RunSpec, crew: &mut Crew<'_>) -> Result<Seen, Fa
     }
 }
 
+fn duration(time: Nanos) -> Duration {
+    Duration::from_nanos(time.get())
+}
+
+/// When an order that came just now begins; none is at once.
+fn moment(order: &Order) -> Result<Option<Instant>, Fault> {
+    let after = order.after_ns.map(duration);
+    if let Some(after) = after.filter(|after| *after > MOST_AHEAD) {
+        let cause = format!("the requester's start lies {after:.1?} ahead, the most is {MOST_AHEAD:?}");
+        return Err(Fault::new(Stage::WarmUp, SIDE, cause).advise("use the same release on both sides"));
+    }
+    Ok(after.map(|after| Instant::now() + after))
+}
+
 /// Works on an order until the requester has stopped; with what it sent on each QP.
 fn work(
     talk: &mut Talk,
     spec: &RunSpec,
     crew: &mut Crew<'_>,
     order: &Order,
+    moment: Option<Instant>,
 ) -> Result<(Vec<Output>, Vec<u64>), Fault> {
     let sends = crew.duty(order) == Duty::Send;
     let patience = match &order.work {
         Work::Check { .. } => MESSAGE_TIMEOUT.saturating_add(with_memory(spec, Duration::ZERO)),
         Work::Measure { stop, .. } => MESSAGE_TIMEOUT.saturating_add(lasts(spec, stop)),
     };
-    crew.shift(order, |floor| {
+    let patience = patience.saturating_add(order.after_ns.map_or(Duration::ZERO, duration));
+    crew.shift(order, moment, |floor| {
         let message = talk.receive_at_work(floor, "stop", patience, Stage::Measure)?;
         let sent = match message {
             None => return Ok(None),

@@ -1,6 +1,6 @@
 //! The requester's part of one order: begin it on both sides, lead the workers through it, and have the data compared.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use schema::{
     Nanos, RunSpec, Stage, Stop, Test,
@@ -8,7 +8,7 @@ use schema::{
 };
 
 use super::{
-    measure::Run,
+    measure::{Run, measure},
     point,
     requester::{ANSWER_TIMEOUT, SETUP_TIMEOUT, SIDE, with_memory},
     work::Output,
@@ -16,7 +16,7 @@ use super::{
 use crate::{
     connect::{Message, Order, Stopped, Work},
     engine::pattern,
-    fault::Fault,
+    fault::{At, Fault},
 };
 
 /// An order that both sides have worked on.
@@ -62,19 +62,42 @@ impl Run<'_, '_> {
         verify(check)
     }
 
+    /// Has both sides make ready for the first measurement, and stands ready until it is told when to begin; once, where it
+    /// is to.
+    pub(super) fn stand_ready(&mut self, point: u32) -> Result<(), Fault> {
+        let Some(hold) = self.hold.take() else { return Ok(()) };
+        let order = Order { point, work: measure(self.spec.stop, None), after_ns: None };
+        self.crew.prepare(&order)?;
+        self.talk.send(&Message::Await(order), Stage::WarmUp)?;
+        self.talk.expect("ready", with_memory(self.spec, ANSWER_TIMEOUT), Stage::WarmUp)?;
+        let since = Instant::now();
+        self.talk.beginning.held(Duration::ZERO);
+        let told = hold.until_told(self.talk.stream());
+        let told =
+            told.map_err(|error| format!("it stood ready for its start: {error}")).at(Stage::WarmUp, SIDE)?;
+        let moment = told.ok_or_else(|| self.talk.interrupted(Stage::WarmUp))?;
+        self.talk.beginning.held(moment.saturating_duration_since(since));
+        self.moment = Some(moment);
+        Ok(())
+    }
+
     /// Has both sides work on an order.
     pub(super) fn round(&mut self, point: u32, work: Work, counts: &mut Counts) -> Result<Round, Fault> {
-        let order = Order { point, work };
+        let moment = self.moment.take();
+        let mut order = Order { point, work, after_ns: None };
         let (begins, stage) = match work {
             Work::Check { .. } => (Stage::Verify, Stage::Verify),
             Work::Measure { .. } => (Stage::WarmUp, Stage::Measure),
         };
-        self.crew.prepare(&order)?;
+        match moment {
+            None => self.crew.prepare(&order)?,
+            Some(moment) => order.after_ns = Some(nanos(moment.saturating_duration_since(Instant::now()))),
+        }
         self.talk.send(&Message::Start(order), begins)?;
         self.talk.expect("started", with_memory(self.spec, ANSWER_TIMEOUT), begins)?;
         let patience = self.patience_for_the_responder(&work);
         let talk = &mut *self.talk;
-        let shift = self.crew.shift(&order, |floor| {
+        let shift = self.crew.shift(&order, moment, |floor| {
             let Some(sent) = talk.await_senders(floor, stage)? else { return Ok(None) };
             talk.send(&Message::Stop(sent), stage)?;
             match talk.receive_at_work(floor, "stopped", patience, Stage::Drain)? {
@@ -103,6 +126,10 @@ impl Run<'_, '_> {
             _ => ANSWER_TIMEOUT,
         }
     }
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// How long WarmUp and Measure of an order last.

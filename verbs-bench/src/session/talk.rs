@@ -108,10 +108,15 @@ impl Talk {
         match floor.listen(self.stream(), true, None).at(stage, self.side)? {
             News::AllSent(sent) => Ok(Some(sent)),
             News::Failed | News::Silence => Ok(None),
-            News::Peer => {
-                let message = self.receive("nothing but a fault", AT_ONCE, stage)?;
-                Err(self.out_of_turn(&message, stage))
-            }
+            News::Peer => Err(self.interrupted(stage)),
+        }
+    }
+
+    /// The fault of a peer that says something where nothing but a fault can be said.
+    pub(super) fn interrupted(&mut self, stage: Stage) -> Fault {
+        match self.receive("nothing but a fault", AT_ONCE, stage) {
+            Ok(message) => self.out_of_turn(&message, stage),
+            Err(fault) => fault,
         }
     }
 

@@ -129,6 +129,7 @@ fn send(post: &mut Post<'_>, work: &Work, clock: &Clock, floor: &Floor) -> Resul
             if spec.threads > 1 {
                 kept.latency.keep_windows();
             }
+            floor.await_moment()?;
             let start = floor.line_up(|| clock.source().now())?;
             let phases = phases(post, stop, messages_per_sec, start, clock);
             let began = Instant::now();
@@ -141,7 +142,7 @@ fn send(post: &mut Post<'_>, work: &Work, clock: &Clock, floor: &Floor) -> Resul
                 ..Output::nothing()
             })
         }
-        (Work::Measure { .. }, Test::Latency) => ping(post, clock, &mut watch),
+        (Work::Measure { .. }, Test::Latency) => ping(post, clock, floor, &mut watch),
     }
 }
 
@@ -163,13 +164,14 @@ fn phases(post: &Post<'_>, stop: Stop, rate: Option<f64>, start: u64, clock: &Cl
     Phases { warm_until, end, messages_per_sec: rate.map(|rate| rate / threads as f64) }
 }
 
-fn ping(post: &mut Post<'_>, clock: &Clock, watch: &mut Watch<'_>) -> Result<Output, Halt> {
+fn ping(post: &mut Post<'_>, clock: &Clock, floor: &Floor, watch: &mut Watch<'_>) -> Result<Output, Halt> {
     let spec = post.job.spec;
     let recorder = || Recorder::new(clock.scale(), spec.interval_ns);
     let mut kept = Kept::new(clock.scale(), spec.interval_ns, None);
     let [mut completion, mut warm, mut warm_completion] = [recorder(), recorder(), recorder()];
     let samples = Samples { exchange: &mut kept.latency, completion: &mut completion };
     let scrap = Samples { exchange: &mut warm, completion: &mut warm_completion };
+    floor.await_moment()?;
     let began = Instant::now();
     let receiver = post.receiver.as_deref_mut();
     // SAFETY: the job is this thread's for as long as the call lasts.

@@ -29,7 +29,7 @@ pub(super) fn measure(draft: &Draft, host: &str) -> u8 {
         }
     };
     let print = &draft.print;
-    let record = target.measure(&plan.spec, print.record || print.output != Output::Table);
+    let record = target.measure(&plan.spec, None, print.record || print.output != Output::Table);
     show(print, &record, &plan.notes);
     if let Some(file) = &print.json_file
         && let Err(error) = json::write(file, &record, print.gbits)
