@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use rdma_harness::{
     cluster::launch::LaunchError,
     doctor::DoctorError,
-    nightly::SuiteError,
     scenario::{ScenarioError, profile::ProfileError},
     snapshot::SnapshotError,
     store::StoreError,
+    suite::SuiteError,
     tuning::TuneError,
 };
 use reports::Comparison;

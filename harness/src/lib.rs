@@ -21,5 +21,6 @@ pub mod run;
 pub mod scenario;
 pub mod snapshot;
 pub mod store;
+pub mod suite;
 pub mod tuning;
 pub mod words;

@@ -22,7 +22,7 @@ pub use kept::ENGINE;
 pub use night::{Night, NightEnding, NightError};
 pub use recheck::recheck;
 pub use resume::{ResumeNightError, find};
-pub use suite::{Entry, Kept, Suite, SuiteError};
+pub use suite::{Entry, Kept, Suite};
 pub use values::{Derived, FEWEST_VALID, derive};
 
 /// A seed for a campaign whose scenario names none; short enough to be retyped.

@@ -1,14 +1,14 @@
 //! Reads a suite file and the scenarios it names, and collects what is wrong with it.
 
-use std::{cell::RefCell, path::Path};
+use std::path::Path;
 
 use reports::history::Rules;
-use schema::{Metric, Test};
+use schema::Metric;
 
-use super::{Entry, Kept, Suite, SuiteError, WrittenLimit, limit, usual};
+use super::{Entry, Kept, Suite, WrittenLimit, limit};
 use crate::{
-    plan::{self, Plan, Single, SingleError},
-    scenario::{self, At, Fault, ScenarioError, Section, did_you_mean, read_question, read_tables},
+    scenario::{Section, read_question, read_tables},
+    suite::{self, Named, SuiteError, Wrong},
 };
 
 /// The median of fewer runs follows a single bad one too easily to be a night's value.
@@ -20,19 +20,12 @@ const MOST_NIGHTS: u64 = 365;
 
 /// Reads and checks a suite file.
 pub fn load(file: &Path) -> Result<Suite, SuiteError> {
-    let source =
-        std::fs::read_to_string(file).map_err(|cause| SuiteError::Read { file: file.to_owned(), cause })?;
-    parse(file, source)
+    parse(file, suite::text_of(file, "scenarios/nightly/soft.toml")?)
 }
 
 /// Reads and checks the text of a suite file; scenarios are looked for from its folder on.
 pub fn parse(file: &Path, source: String) -> Result<Suite, SuiteError> {
-    let wrong_scenario = RefCell::new(None);
-    let suite = read_tables(file, &source, |root, _| read(root, file, source.clone(), &wrong_scenario));
-    match wrong_scenario.into_inner() {
-        Some(error) => Err(SuiteError::Scenario(error)),
-        None => suite.map_err(SuiteError::Faults),
-    }
+    suite::parse(file, &source, |root, wrong| read(root, file, source.clone(), wrong))
 }
 
 /// By what nights are judged, from the text that their suite had; the scenarios it names need not be there any more.
@@ -40,18 +33,16 @@ pub fn rules(file: &Path, source: &str) -> Result<Rules, SuiteError> {
     read_tables(file, source, |root, _| Some(read_rules(root))).map_err(SuiteError::Faults)
 }
 
-fn read(
-    root: &Section<'_>,
-    file: &Path,
-    source: String,
-    wrong: &RefCell<Option<ScenarioError>>,
-) -> Option<Suite> {
+fn read(root: &Section<'_>, file: &Path, source: String, wrong: &Wrong) -> Option<Suite> {
     let question = read_question(root, "suite", "Is this rack as fast as it was last night?");
     let runs = read_runs(root).unwrap_or(FEWEST_RUNS);
     let folder = file.parent().unwrap_or(Path::new(""));
     let tables = root.sections("scenarios");
-    let entries: Vec<(At<String>, Entry)> =
-        tables.iter().filter_map(|table| read_entry(table, folder, runs, wrong)).collect();
+    let entry = |table: &Section<'_>| {
+        let runs = read_runs(table).unwrap_or(runs);
+        suite::read_named(table, folder, runs, never_compared, wrong).map(|named| (named, runs))
+    };
+    let (named, runs): (Vec<Named>, Vec<u32>) = tables.iter().filter_map(entry).unzip();
     let limits: Vec<(Section<'_>, WrittenLimit)> = root
         .sections("limits")
         .into_iter()
@@ -60,14 +51,12 @@ fn read(
     let rules = read_rules(root);
     root.finish();
     if tables.is_empty() {
-        root.push(
-            Fault::new("scenarios", 0..0, "there is none, so nothing is measured")
-                .advice("add [[scenarios]] with file = \"PATH\", which counts from the suite's folder"),
-        );
+        suite::no_scenario(root);
     }
-    refuse_twins(root, &entries);
-    let whole = entries.len() == tables.len();
-    let entries: Vec<Entry> = entries.into_iter().map(|(_, entry)| entry).collect();
+    suite::refuse_twins(root, &named);
+    let whole = named.len() == tables.len();
+    let entries: Vec<Entry> =
+        named.into_iter().zip(runs).map(|(named, runs)| entry_of(named, runs)).collect();
     if whole {
         limit::check(&limits, &entries);
     }
@@ -95,131 +84,27 @@ fn read_runs(section: &Section<'_>) -> Option<u32> {
     Some(runs.value as u32)
 }
 
-fn read_entry(
-    section: &Section<'_>,
-    folder: &Path,
-    runs: u32,
-    wrong: &RefCell<Option<ScenarioError>>,
-) -> Option<(At<String>, Entry)> {
-    let file = section.text("file");
-    let (variant, own_runs) = (section.text("variant"), read_runs(section));
-    let metrics = read_metrics(section);
-    section.finish();
-    let Some(file) = file else {
-        if section.raw("file").is_none() {
-            section.fault(
-                "file",
-                section.span(),
-                "is missing; it is the path of a scenario, from the suite's folder",
-            );
-        }
-        return None;
-    };
-    let scenario = match scenario::load(&folder.join(&file.value)) {
-        Ok(scenario) => scenario,
-        Err(ScenarioError::Read { file: path, cause }) => {
-            section.fault("file", file.span, format!("reading {}: {cause}", path.display()));
-            return None;
-        }
-        Err(error) => {
-            wrong.borrow_mut().get_or_insert(error);
-            return None;
-        }
-    };
-    let runs = own_runs.unwrap_or(runs);
-    let single = Single { variant: variant.as_ref().map(|name| name.value.as_str()), runs };
-    let plan = match plan::of_one_variant(&scenario, single, 0) {
-        Ok(plan) => plan,
-        Err(SingleError::Scenario(error)) => {
-            wrong.borrow_mut().get_or_insert(error);
-            return None;
-        }
-        Err(SingleError::NoVariant { variant: name, known, .. }) => {
-            let advice = match did_you_mean(&name, known.iter().map(String::as_str)) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("known are {}", known.join(", ")),
-            };
-            let what = format!("scenario `{}` has no variant `{name}`", scenario.name);
-            let place = variant.map_or(section.span(), |name| name.span);
-            section.push(Fault::new(section.field("variant"), place, what).advice(advice));
-            return None;
-        }
-    };
-    let points = kept(section, &plan, metrics.as_deref());
-    let variant = plan.variants[0].name.clone();
-    Some((file, Entry { scenario, variant, runs, points }))
+/// Why a metric is kept by no suite of nights.
+fn never_compared(metric: Metric) -> Option<&'static str> {
+    let why = "is reported, never compared: a run of ordinary length has too few samples beyond it";
+    (metric == Metric::P99_99).then_some(why)
 }
 
-fn read_metrics(section: &Section<'_>) -> Option<Vec<At<Metric>>> {
-    let texts = section.texts("metrics")?;
-    let mut metrics: Vec<At<Metric>> = Vec::new();
-    for text in texts {
-        match text.value.parse() {
-            Ok(Metric::P99_99) => section.fault(
-                "metrics",
-                text.span,
-                "p99.99 is reported, never compared: a run of ordinary length has too few samples beyond it",
-            ),
-            Ok(metric) if metrics.iter().any(|known| known.value == metric) => {
-                section.fault("metrics", text.span, format!("{metric} is given twice"));
-            }
-            Ok(metric) => metrics.push(At { value: metric, span: text.span }),
-            Err(error) => section.fault("metrics", text.span, error.to_string()),
-        }
-    }
-    Some(metrics)
-}
-
-/// Every number that is kept of a plan's runs.
-fn kept(section: &Section<'_>, plan: &Plan, asked: Option<&[At<Metric>]>) -> Vec<Kept> {
+/// The variant, with every number that is kept of its runs.
+fn entry_of(named: Named, runs: u32) -> Entry {
     let mut points = Vec::new();
-    for workload in &plan.workloads {
-        for spec in workload.specs.values() {
-            let metrics: Vec<Metric> = match asked {
-                None => usual(spec.test).to_vec(),
-                Some(asked) => {
-                    asked.iter().map(|metric| metric.value).filter(|metric| has(spec.test, *metric)).collect()
-                }
+    for (workload, spec) in named.specs() {
+        let metrics = named.metrics_of(spec.test);
+        for msg_bytes in &spec.msg_bytes {
+            let point = |metric: &Metric| Kept {
+                workload: workload.to_owned(),
+                msg_bytes: *msg_bytes,
+                metric: *metric,
             };
-            for msg_bytes in &spec.msg_bytes {
-                let point = |metric| Kept { workload: workload.name.clone(), msg_bytes: *msg_bytes, metric };
-                points.extend(metrics.iter().copied().map(point));
-            }
+            points.extend(metrics.iter().map(point));
         }
     }
-    for metric in asked.unwrap_or_default() {
-        if !points.iter().any(|point| point.metric == metric.value) {
-            let what = format!("no workload of scenario `{}` has {}", plan.scenario, metric.value);
-            section.fault("metrics", metric.span.clone(), what);
-        }
-    }
-    points
-}
-
-fn has(test: Test, metric: Metric) -> bool {
-    test == Test::Bandwidth || metric.quantile().is_some()
-}
-
-/// Two entries whose nights would be values of the same series, or look as if they were.
-fn refuse_twins(root: &Section<'_>, entries: &[(At<String>, Entry)]) {
-    for (n, (place, entry)) in entries.iter().enumerate() {
-        let Some((first, other)) =
-            entries[..n].iter().find(|(_, other)| other.scenario.name == entry.scenario.name)
-        else {
-            continue;
-        };
-        let what = if other.scenario.source != entry.scenario.source {
-            format!("another scenario is called `{}` already; rename one of the files", entry.scenario.name)
-        } else if other.variant == entry.variant {
-            format!("variant `{}` of this scenario is measured already", entry.variant)
-        } else {
-            continue;
-        };
-        root.push(
-            Fault::new(format!("scenarios[{n}].file"), place.span.clone(), what)
-                .beside(first.span.clone(), "the first"),
-        );
-    }
+    Entry { variant: named.variant().to_owned(), scenario: named.scenario, runs, points }
 }
 
 fn read_rules(root: &Section<'_>) -> Rules {

@@ -9,11 +9,11 @@ mod load;
 use std::path::PathBuf;
 
 use reports::history::Rules;
-use schema::{Bytes, Metric, Test};
+use schema::{Bytes, Metric};
 
 use crate::{
     plan::{self, Plan, Single, SingleError},
-    scenario::{FaultReport, Scenario, ScenarioError},
+    scenario::Scenario,
 };
 
 pub use limit::{Worst, WrittenLimit};
@@ -60,25 +60,6 @@ pub struct Kept {
     pub metric: Metric,
 }
 
-/// Why there is no suite to run.
-#[derive(Debug, thiserror::Error)]
-pub enum SuiteError {
-    /// The file could not be read.
-    #[error("reading suite {}: {cause}; give the path of a suite file, for example scenarios/nightly/soft.toml", file.display())]
-    Read {
-        /// The file.
-        file: PathBuf,
-        /// Why not.
-        cause: std::io::Error,
-    },
-    /// The file says something that can't be run.
-    #[error("{0}")]
-    Faults(FaultReport),
-    /// A scenario that it names can't be run.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-}
-
 impl Entry {
     /// The plan of its runs.
     pub fn plan(&self, drawn_seed: u64) -> Result<Plan, SingleError> {
@@ -89,14 +70,5 @@ impl Entry {
     /// Scenario and variant, as people name it: `queue-depth/depth-128`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.scenario.name, self.variant)
-    }
-}
-
-/// What is kept of a test where a suite does not say: one number that stands for it, and of latency the tail, too. Each further
-/// one is a series of its own, and asks for a share of the false alarms that are borne.
-fn usual(test: Test) -> &'static [Metric] {
-    match test {
-        Test::Bandwidth => &[Metric::Bandwidth],
-        Test::Latency => &[Metric::P50, Metric::P99],
     }
 }
