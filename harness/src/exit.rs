@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use rdma_harness::{
-    cluster::launch::LaunchError,
+    cluster::{launch::LaunchError, pattern::PatternError},
     doctor::DoctorError,
     scenario::{ScenarioError, profile::ProfileError},
     snapshot::SnapshotError,
@@ -62,6 +62,7 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
     let wrong_launch = error.downcast_ref::<LaunchError>().is_some_and(LaunchError::is_wrong_use);
     let wrong_text = error.is::<ScenarioError>()
         || error.is::<SuiteError>()
+        || error.is::<PatternError>()
         || error.is::<ProfileError>()
         || error.is::<UsageError>();
     if asked_wrongly || no_such_device || no_place || wrong_tuning || wrong_launch || wrong_text {

@@ -2,6 +2,7 @@
 
 mod agent;
 mod baseline;
+mod cluster;
 mod compare;
 mod completions;
 mod doctor;
@@ -61,6 +62,8 @@ enum Command {
     Nightly(nightly::Nightly),
     /// Show what a suite measured night after night, and say what is known
     History(history::History),
+    /// Measure every pair of many nodes, and name the one that is slow
+    Cluster(cluster::Cluster),
     /// Pin a night by a name, and compare others with it
     Baseline(baseline::Baseline),
     /// Look at this host for what changes RDMA: what was read, what is expected, what to do
@@ -102,6 +105,7 @@ impl Cli {
             Command::Run(run) => run.execute(&place),
             Command::Nightly(nightly) => nightly.execute(&place),
             Command::History(history) => history.execute(&place),
+            Command::Cluster(cluster) => cluster.execute(&place),
             Command::Baseline(baseline) => baseline.execute(&place),
             Command::Doctor(doctor) => doctor.execute(),
             Command::Explain(explain) => explain.execute(),

@@ -8,7 +8,9 @@ mod crew;
 pub mod launch;
 mod node;
 pub mod pattern;
+pub mod plan;
 mod soft;
+pub mod suite;
 
 pub use crew::{Crew, PairResult, PairTask, RoundResult};
 pub use node::{Mustered, Rank, WantedNode};

@@ -135,6 +135,21 @@ impl<'t> Section<'t> {
         }
     }
 
+    /// A number between two bounds, both included.
+    pub(crate) fn decimal(&self, key: &'static str, least: f64, most: f64) -> Option<At<f64>> {
+        let value = self.raw(key)?;
+        let number: Option<f64> = match value.get_ref() {
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            DeValue::Integer(number) => number.as_str().parse().ok(),
+            _ => None,
+        };
+        let fits = number.filter(|number| (least..=most).contains(number));
+        if fits.is_none() {
+            self.fault(key, value.span(), format!("must be a number between {least} and {most}"));
+        }
+        fits.map(|number| At { value: number, span: value.span() })
+    }
+
     /// A share, as `"2%"` or `0.02`.
     pub(crate) fn share(&self, key: &'static str) -> Option<f64> {
         let value = self.raw(key)?;

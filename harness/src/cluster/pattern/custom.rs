@@ -44,7 +44,7 @@ impl CustomRounds {
                 numbered_pair(&line).map(|(number, pair)| numbered.entry(number).or_default().push(pair))
             };
             if let Err(fault) = read {
-                faults.push(fault);
+                faults.push(*fault);
             } else if !numbered.is_empty() && !listed.is_empty() {
                 let what = "is of another form than the lines before it";
                 faults.push(Fault::new("", line.span, what).advice("write a pair a line, or a round a line"));
@@ -80,7 +80,7 @@ impl CustomRounds {
                 let ranks = [one, other].map(|word| match rank(word, &known) {
                     Ok(rank) => Some(rank),
                     Err(fault) => {
-                        faults.push(fault);
+                        faults.push(*fault);
                         None
                     }
                 });
@@ -118,26 +118,30 @@ fn lines(source: &str) -> impl Iterator<Item = At<String>> {
     })
 }
 
+fn fault(at: &At<String>, what: impl Into<String>) -> Box<Fault> {
+    Box::new(Fault::new("", at.span.clone(), what))
+}
+
 /// `ROUND NODE NODE`.
-fn numbered_pair(line: &At<String>) -> Result<(u32, [At<String>; 2]), Fault> {
+fn numbered_pair(line: &At<String>) -> Result<(u32, [At<String>; 2]), Box<Fault>> {
     let words: Vec<At<String>> = words(line, |c| c.is_whitespace());
     let Ok([round, one, other]) = <[At<String>; 3]>::try_from(words) else {
         let what = "must be `ROUND NODE NODE`, or a round such as `0,1;2,3`";
-        return Err(Fault::new("", line.span.clone(), what));
+        return Err(fault(line, what));
     };
     match round.value.parse() {
         Ok(number) => Ok((number, [one, other])),
-        Err(_) => Err(Fault::new("", round.span, format!("`{}` is no number of a round", round.value))),
+        Err(_) => Err(fault(&round, format!("`{}` is no number of a round", round.value))),
     }
 }
 
 /// `0,1;2,3`.
-fn listed_round(line: &At<String>) -> Result<Vec<[At<String>; 2]>, Fault> {
+fn listed_round(line: &At<String>) -> Result<Vec<[At<String>; 2]>, Box<Fault>> {
     let pair = |pair: At<String>| match <[At<String>; 2]>::try_from(words(&pair, |c| c == ',')) {
         Ok(ends) if pair.value.matches(',').count() == 1 => Ok(ends),
         _ => {
             let what = format!("`{}` is no pair; write two nodes with a comma between", pair.value);
-            Err(Fault::new("", pair.span, what))
+            Err(fault(&pair, what))
         }
     };
     words(line, |c| c == ';').into_iter().map(pair).collect()
@@ -158,7 +162,7 @@ fn words(text: &At<String>, between: impl Fn(char) -> bool) -> Vec<At<String>> {
 }
 
 /// A name, or else a rank.
-fn rank(word: &At<String>, known: &BTreeMap<&str, Rank>) -> Result<Rank, Fault> {
+fn rank(word: &At<String>, known: &BTreeMap<&str, Rank>) -> Result<Rank, Box<Fault>> {
     if let Some(rank) = known.get(word.value.as_str()) {
         return Ok(*rank);
     }
@@ -167,7 +171,7 @@ fn rank(word: &At<String>, known: &BTreeMap<&str, Rank>) -> Result<Rank, Fault> 
         Ok(rank) if (rank as usize) < count => Ok(rank),
         Ok(rank) => {
             let what = format!("there is no node {rank}: {count} nodes have the ranks 0 to {}", count - 1);
-            Err(Fault::new("", word.span.clone(), what))
+            Err(fault(word, what))
         }
         Err(_) => {
             let advice = match did_you_mean(&word.value, known.keys().copied()) {
@@ -176,8 +180,7 @@ fn rank(word: &At<String>, known: &BTreeMap<&str, Rank>) -> Result<Rank, Fault> 
                     format!("the first of {count} is `{}`", known.keys().next().copied().unwrap_or_default())
                 }
             };
-            Err(Fault::new("", word.span.clone(), format!("there is no node `{}`", word.value))
-                .advice(advice))
+            Err(Box::new(fault(word, format!("there is no node `{}`", word.value)).advice(advice)))
         }
     }
 }
@@ -191,7 +194,9 @@ mod tests {
 
     const NAMES: [&str; 4] = ["a1", "a2", "b1", "b2"];
 
-    fn planned(text: &str) -> Result<Vec<(String, Vec<(Rank, Rank)>)>, String> {
+    type Planned = Vec<(String, Vec<(Rank, Rank)>)>;
+
+    fn planned(text: &str) -> Result<Planned, String> {
         let custom =
             CustomRounds::parse(Path::new("rounds.txt"), text.into()).map_err(|faults| faults.to_string())?;
         let seats: Vec<Seat<'_>> = NAMES.iter().map(|name| Seat { name, switches: &[] }).collect();

@@ -34,12 +34,12 @@ pub(super) fn meetings(count: usize) -> Vec<Vec<(usize, usize)>> {
     if count < 2 {
         return Vec::new();
     }
-    let even = count % 2 == 0;
+    let even = count.is_multiple_of(2);
     let circle = if even { count - 1 } else { count };
     let round = |round: usize| {
         let opposite =
             (1..=(circle - 1) / 2).map(|off| ((round + off) % circle, (round + circle - off) % circle));
-        let stays = even.then(|| if round % 2 == 0 { (circle, round) } else { (round, circle) });
+        let stays = even.then_some(if round.is_multiple_of(2) { (circle, round) } else { (round, circle) });
         stays.into_iter().chain(opposite).collect()
     };
     (0..circle).map(round).collect()

@@ -68,7 +68,7 @@ fn counts(rounds: &[PlannedRound], nodes: usize, end: impl Fn(&PlannedPair) -> R
 
 fn all_pairs_are_optimal(nodes: usize, seed: u64) {
     let rounds = Nodes::flat(nodes).schedule(&Pattern::Pairs, seed);
-    assert_eq!(rounds.len(), if nodes % 2 == 0 { nodes - 1 } else { nodes });
+    assert_eq!(rounds.len(), if nodes.is_multiple_of(2) { nodes - 1 } else { nodes });
     assert!(rounds.iter().all(|round| round.pairs.len() == nodes / 2 && disjoint(round, nodes)), "{nodes}");
     assert_eq!(missing_and_repeated(&rounds, nodes), (0, 0), "{nodes}");
     // Both directions are the same rounds twice, the second time swapped: every ordered pair once.
@@ -246,7 +246,7 @@ proptest! {
         prop_assert_eq!(pairs, sizes.values().map(|size| size * (size - 1) / 2).sum::<usize>());
         prop_assert_eq!(missing_and_repeated(&rounds, nodes).1, 0);
         let largest = *sizes.values().max().unwrap();
-        prop_assert_eq!(rounds.len(), if largest % 2 == 0 { largest - 1 } else { largest });
+        prop_assert_eq!(rounds.len(), if largest.is_multiple_of(2) { largest - 1 } else { largest });
     }
 
     #[test]

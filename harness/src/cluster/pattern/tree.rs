@@ -74,7 +74,7 @@ fn matched(one: &[Rank], other: &[Rank], step: usize) -> Vec<PlannedPair> {
     }
     let pair = |(n, rank): (usize, &Rank)| {
         let opposite = many[(n + step) % many.len()];
-        if step % 2 == 0 {
+        if step.is_multiple_of(2) {
             PlannedPair::measured(*rank, opposite)
         } else {
             PlannedPair::measured(opposite, *rank)

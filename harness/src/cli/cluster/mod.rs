@@ -1,0 +1,35 @@
+//! `cluster`: many nodes, every pair. One file a subcommand.
+
+mod nodes;
+mod plan;
+
+use clap::{Args, Subcommand};
+
+use super::Place;
+use crate::exit::Exit;
+
+/// Arguments of `cluster`.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  rdma-harness cluster plan scenarios/cluster/soft.toml --nodes 8
+  rdma-harness cluster plan scenarios/cluster/roce.toml --launcher ssh --hostfile rack.hosts
+
+docs/cluster.md tells how to write a suite, and how agents get onto the nodes.")]
+pub(super) struct Cluster {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show which pairs a suite would measure, in which rounds, for how long, and what is kept
+    Plan(plan::Plan),
+}
+
+impl Cluster {
+    pub(super) fn execute(self, _place: &Place) -> anyhow::Result<Exit> {
+        match self.command {
+            Command::Plan(plan) => plan.execute(),
+        }
+    }
+}
