@@ -2,11 +2,14 @@
 
 mod common;
 
-use common::golden;
+use common::{golden, self_contained};
 use reports::{
     cluster::{ClusterReport, ClusterVerdict},
     render::{Look, cluster},
-    testing::{awkward_cluster_report, cluster_report, fine_cluster_report},
+    testing::{
+        awkward_cluster, awkward_cluster_report, cluster_report, fine_cluster, fine_cluster_report,
+        measured_cluster,
+    },
 };
 use schema::Fabric;
 
@@ -29,6 +32,38 @@ fn a_cluster_as_markdown() {
 }
 
 #[test]
+fn the_page_asks_nothing_of_the_network_and_lets_its_own_script_run_and_no_other() {
+    self_contained(&cluster::html(&measured_cluster(), &cluster_report()).unwrap(), "cluster.html");
+}
+
+#[test]
+fn the_page_has_findings_first_and_every_node() {
+    let report = cluster_report();
+    let page = cluster::html(&measured_cluster(), &report).unwrap();
+    let at = |what: &str| page.find(what).unwrap_or_else(|| panic!("no {what}"));
+    assert!(at(r#"<section id="findings">"#) < at(r#"<section id="pairs">"#));
+    for finding in &report.findings {
+        assert!(
+            page.contains(&format!(r#"<p class="said">{}</p>"#, finding.sentence)),
+            "{}",
+            finding.sentence
+        );
+    }
+    for node in &report.nodes {
+        at(&format!(r#"<tr id="n{}""#, node.rank));
+    }
+    // The slow link leads to its cell, the slow node to its worst pair.
+    at(r#"data-measure="0" data-row="0" data-column="5""#);
+    assert!(!cluster::html(&fine_cluster(), &fine_cluster_report()).unwrap().contains(r#"id="findings""#));
+}
+
+#[test]
+fn names_and_texts_of_people_are_text_and_no_markup() {
+    let page = cluster::html(&awkward_cluster(), &awkward_cluster_report()).unwrap();
+    assert!(!page.contains("<b>bold"), "markup came through");
+}
+
+#[test]
 fn what_is_simulated_says_so_in_every_view() {
     let mut report = cluster_report();
     report.head.fabric = Some(Fabric::Soft);
@@ -38,8 +73,9 @@ fn what_is_simulated_says_so_in_every_view() {
         cluster::terminal(&report, &Look::PLAIN),
         cluster::markdown(&report),
         cluster::lines(&report).join("\n"),
+        cluster::html(&measured_cluster(), &report).unwrap(),
     ] {
-        assert!(text.contains(said), "{text}");
+        assert!(text.contains(said));
     }
 }
 
@@ -77,6 +113,11 @@ fn a_cluster_of_which_nothing_was_measured_has_every_view() {
     for text in [cluster::terminal(&report, &LOOK), cluster::markdown(&report)] {
         assert!(text.contains("Could not run"), "{text}");
     }
+    let mut measured = measured_cluster();
+    measured.runs.clear();
+    measured.rounds.clear();
+    let page = cluster::html(&measured, &report).unwrap();
+    assert!(page.contains("</html>") && !page.contains(r#"id="pairs""#));
     report.nodes.clear();
     assert!(cluster::markdown(&report).contains("Could not run"));
 }

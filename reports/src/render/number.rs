@@ -201,6 +201,14 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
+/// How long something took, behind when it began: `, took 3 minutes`; nothing where it did not end.
+pub(super) fn took(started_at_unix_ms: u64, ended_at_unix_ms: Option<u64>) -> String {
+    ended_at_unix_ms.map_or_else(String::new, |ended| {
+        let minutes = ended.saturating_sub(started_at_unix_ms).div_ceil(60_000);
+        format!(", took {}", counted(minutes as u32, "minute"))
+    })
+}
+
 /// `1 pair`, `2 pairs`.
 pub(crate) fn counted(count: u32, noun: &str) -> String {
     counted_as(count, noun, &format!("{noun}s"))

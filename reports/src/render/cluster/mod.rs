@@ -5,6 +5,7 @@ mod heat;
 mod json;
 mod markdown;
 mod not_run;
+mod page;
 mod terminal;
 pub(crate) mod words;
 mod worst;
@@ -13,6 +14,7 @@ use crate::cluster::ClusterReport;
 
 pub use json::{json, json_schema};
 pub use markdown::markdown;
+pub use page::html;
 pub use terminal::terminal;
 
 /// The verdict, a line a finding, the worst first, and what could not be measured: what a run of a cluster ends with.

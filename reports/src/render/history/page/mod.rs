@@ -106,13 +106,11 @@ impl<'r> Place<'r> {
 }
 
 fn summary(report: &NightReport) -> String {
-    let started = number::utc(report.night.started_at_unix_ms);
-    let took = report.night.ended_at_unix_ms.map(|ended| {
-        let minutes = ended.saturating_sub(report.night.started_at_unix_ms).div_ceil(60_000);
-        format!(", took {}", number::counted(minutes as u32, "minute"))
-    });
+    let night = &report.night;
+    let started = number::utc(night.started_at_unix_ms);
+    let took = number::took(night.started_at_unix_ms, night.ended_at_unix_ms);
     let nights = number::counted(report.nights.len() as u32, "night");
-    format!("Started {started} UTC{}. {nights} of history.", took.unwrap_or_default())
+    format!("Started {started} UTC{took}. {nights} of history.")
 }
 
 fn states(report: &NightReport) -> Vec<StateCount> {
