@@ -16,6 +16,8 @@ pub mod pair;
 pub mod protocol;
 pub mod serve;
 mod spawned;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod token;
 mod tuner;
 mod wire;

@@ -8,28 +8,28 @@ use crate::agent::ended::{REFUSED, explain};
 
 /// What stands in the record of a run whose processes gave none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub(super) stage: Stage,
-    pub(super) side: Side,
-    pub(super) cause: String,
-    pub(super) advice: String,
+pub(crate) struct Failure {
+    pub(crate) stage: Stage,
+    pub(crate) side: Side,
+    pub(crate) cause: String,
+    pub(crate) advice: String,
 }
 
 impl Failure {
     /// A failure to start or to drive the processes.
-    pub(super) fn launch(side: Side, cause: impl Into<String>, advice: impl Into<String>) -> Self {
+    pub(crate) fn launch(side: Side, cause: impl Into<String>, advice: impl Into<String>) -> Self {
         Failure { stage: Stage::Launch, side, cause: cause.into(), advice: advice.into() }
     }
 
     /// How a process ended that should have given something else.
-    pub(super) fn ended(side: Side, status: ExitStatus, stderr: &str) -> Self {
+    pub(crate) fn ended(side: Side, status: ExitStatus, stderr: &str) -> Self {
         let (cause, advice) = explain(status, stderr);
         let stage = if status.code() == Some(REFUSED) { Stage::Preflight } else { Stage::Launch };
         Failure { stage, side, cause, advice }
     }
 
     /// The record of a run that failed this way.
-    pub(super) fn record(self, spec: &RunSpec, started: &Started) -> RunRecord {
+    pub(crate) fn record(self, spec: &RunSpec, started: &Started) -> RunRecord {
         let Failure { stage, side, cause, advice } = self;
         let fabric = if spec.requester.device == "soft" { Fabric::Soft } else { Fabric::Verbs };
         let outcome = Outcome::Failed { stage, side, cause, advice };
@@ -40,14 +40,14 @@ impl Failure {
 }
 
 /// When a run started, by both clocks.
-pub(super) struct Started {
-    pub(super) unix_ms: u64,
-    pub(super) instant: Instant,
+pub(crate) struct Started {
+    pub(crate) unix_ms: u64,
+    pub(crate) instant: Instant,
 }
 
 impl Started {
     /// Now.
-    pub(super) fn now() -> Self {
+    pub(crate) fn now() -> Self {
         Started { unix_ms: crate::words::unix_ms(), instant: Instant::now() }
     }
 }

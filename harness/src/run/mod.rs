@@ -4,8 +4,9 @@
 //! because then nothing can be measured.
 
 mod campaign;
+pub(crate) mod ends;
 mod executor;
-mod failure;
+pub(crate) mod failure;
 mod knobs;
 mod processes;
 #[cfg(test)]

@@ -8,36 +8,27 @@ use std::{
     time::{Duration, Instant},
 };
 
-use schema::{HostEvidence, Outcome, RunRecord, RunSpec, SCHEMA_VERSION, Side, spec::Stop};
-use serde::Deserialize;
+use schema::{HostEvidence, RunRecord, RunSpec, Side};
 
 use super::{
     Executor, Task,
+    ends::{
+        Fates, MARGIN, PATIENCE, does_not_listen, farewell, gave_no_record, listening, not_started,
+        planned_time, read_record, serve_order,
+    },
     failure::{Failure, Started},
     knobs::{Knobs, settled},
 };
 use crate::{
     agent::{
         Pair,
-        ended::{SAME_RELEASE, explain, last_words},
         link::Event,
         protocol::{End, Order, Report},
-        serve::named_cpus,
         token,
     },
     evidence,
     interrupt::Interrupt,
 };
-
-/// How long a process may take to start to listen, or to end when it has nothing left to do.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the responder of a failed run may take to say what it saw.
-const FAREWELL: Duration = Duration::from_secs(1);
-/// What a run may take beyond its plan before it is given up: registering and checking large buffers takes time, and
-/// verbs-bench has deadlines of its own that speak earlier and know more.
-const MARGIN: Duration = Duration::from_secs(60);
-/// The slowest that a run which ends by count is waited for.
-const SLOWEST_MESSAGE: Duration = Duration::from_millis(2);
 
 /// Makes runs with verbs-bench processes.
 pub struct Processes {
@@ -54,23 +45,6 @@ pub struct Processes {
     pub(super) lost: Option<String>,
     patience: Duration,
     margin: Duration,
-}
-
-/// What `verbs-bench serve --json` says first.
-#[derive(Deserialize)]
-struct Hello {
-    listening: SocketAddr,
-}
-
-/// What became of the two processes of one run so far.
-#[derive(Default)]
-struct Fates {
-    /// Whether a side was asked to start one.
-    started: [bool; 2],
-    /// How it ended.
-    ends: [Option<End>; 2],
-    /// What its host did meanwhile.
-    evidence: [Option<HostEvidence>; 2],
 }
 
 /// Why a run gave no record.
@@ -137,34 +111,14 @@ impl Processes {
         let _watch = interrupt.watch(move || {
             let _ = interrupted.send(Event::Interrupted); // the agents are gone: no one listens
         });
-        let serve = Order::Serve {
-            run,
-            token: token.clone(),
-            listen: self.address,
-            device: spec.responder.device.clone(),
-            poll_cpus: named_cpus(&spec.responder.cpu),
-        };
+        let serve = serve_order(run, &token, self.address, spec);
         self.start(Side::Responder, &serve, fates);
-        let hello = self.wait_for_hello(fates)?;
-        let measure =
-            Order::Measure { run, token, peer: hello.listening, spec: Box::new(spec.clone()), hold: false };
+        let peer = self.wait_until_it_listens(fates)?;
+        let measure = Order::Measure { run, token, peer, spec: Box::new(spec.clone()), hold: false };
         self.start(Side::Requester, &measure, fates);
         let end = self.wait_for_record(fates, started.instant + planned_time(spec) + self.margin)?;
-        let status = ExitStatus::from_raw(end.status);
-        // One that never met its requester waits for ever; one that was served has nothing left to do.
-        let responder =
-            self.last_of_responder(fates, if status.success() { self.patience } else { FAREWELL })?;
-        let record = read_record(end.stdout.as_bytes(), spec).map_err(|what| {
-            if status.success() && !end.stdout.is_empty() {
-                what
-            } else {
-                Failure::ended(Side::Requester, status, &end.stderr)
-            }
-        })?;
-        if status.code().is_none() {
-            return Err(Failure::ended(Side::Requester, status, &end.stderr).into());
-        }
-        Ok(with_responder_end(record, responder))
+        let responder = self.last_of_responder(fates, farewell(&end, self.patience))?;
+        Ok(read_record(spec, &end, responder.as_ref())?)
     }
 
     fn start(&self, side: Side, order: &Order, fates: &mut Fates) {
@@ -172,21 +126,14 @@ impl Processes {
         self.agents.order(side, order);
     }
 
-    fn wait_for_hello(&mut self, fates: &mut Fates) -> Result<Hello, Stopped> {
+    fn wait_until_it_listens(&mut self, fates: &mut Fates) -> Result<SocketAddr, Stopped> {
         let deadline = Instant::now() + self.patience;
         match self.hear(fates, deadline)? {
-            Some(News::Said(line)) => serde_json::from_str(&line).map_err(|error| {
-                let said = last_words(&line);
-                let cause = format!("verbs-bench serve did not say where it listens: {error}: {said}");
-                Failure::launch(Side::Responder, cause, SAME_RELEASE).into()
-            }),
+            Some(News::Said(line)) => Ok(listening(&line)?),
             Some(News::Ended(side, end)) => {
                 Err(Failure::ended(side, ExitStatus::from_raw(end.status), &end.stderr).into())
             }
-            None => {
-                let cause = format!("verbs-bench serve did not listen within {} s", self.patience.as_secs());
-                Err(Failure::launch(Side::Responder, cause, "see what keeps it: run it by hand").into())
-            }
+            None => Err(does_not_listen(self.patience).into()),
         }
     }
 
@@ -196,11 +143,7 @@ impl Processes {
                 Some(News::Ended(Side::Requester, end)) => return Ok(end),
                 // The responder ended first: the requester notices by itself and says what it means.
                 Some(News::Ended(Side::Responder, _) | News::Said(_)) => {}
-                None => {
-                    let cause = "verbs-bench gave no record in the time planned for the run and a minute more; it was killed";
-                    let advice = "was it stopped, or the machine suspended or overloaded?";
-                    return Err(Failure::launch(Side::Requester, cause, advice).into());
-                }
+                None => return Err(gave_no_record().into()),
             }
         }
     }
@@ -243,13 +186,12 @@ impl Processes {
     /// Ends what still runs of this run, so that the next one begins with nothing left.
     fn settle(&mut self, fates: &mut Fates) {
         for side in [Side::Requester, Side::Responder] {
-            if fates.started[side as usize] && fates.ends[side as usize].is_none() {
+            if fates.runs(side) {
                 self.agents.order(side, &Order::Stop { run: self.run });
             }
         }
         let deadline = Instant::now() + self.patience.max(PATIENCE);
-        let open = |fates: &Fates| (0..2).any(|side| fates.started[side] && fates.ends[side].is_none());
-        while self.lost.is_none() && open(fates) {
+        while self.lost.is_none() && fates.open() {
             match self.hear(fates, deadline) {
                 Ok(Some(_)) | Err(Stopped::Interrupted) => {}
                 Ok(None) => {
@@ -309,58 +251,9 @@ impl Executor for Processes {
     }
 }
 
-fn not_started(side: Side, cause: &str) -> Failure {
-    let advice = "check that verbs-bench is there and executable";
-    Failure::launch(side, format!("starting verbs-bench: {cause}"), advice)
-}
-
-/// What the spec's phases take, generously where they end by count.
-fn planned_time(spec: &RunSpec) -> Duration {
-    let measure = match spec.stop {
-        Stop::DurationNs(duration) => Duration::from_nanos(duration.get()),
-        Stop::Iterations(count) => {
-            SLOWEST_MESSAGE.checked_mul(count.try_into().unwrap_or(u32::MAX)).unwrap_or(Duration::MAX)
-        }
-    };
-    let deadlines = Duration::from_nanos(spec.deadline_ns.get()) * 4;
-    let point = measure.saturating_add(Duration::from_nanos(spec.warmup_ns.get())).saturating_add(deadlines);
-    point.saturating_mul(spec.msg_bytes.len() as u32).min(Duration::from_secs(7 * 24 * 3_600))
-}
-
-/// Reads standard output, which must be one record of this very spec.
-fn read_record(stdout: &[u8], spec: &RunSpec) -> Result<RunRecord, Failure> {
-    let garbage = |cause: String| Failure::launch(Side::Requester, cause, SAME_RELEASE);
-    let mut json = serde_json::Deserializer::from_slice(stdout);
-    let record: RunRecord = serde_path_to_error::deserialize(&mut json)
-        .map_err(|error| garbage(format!("what verbs-bench printed is not a record: {error}")))?;
-    json.end().map_err(|error| garbage(format!("verbs-bench printed more than a record: {error}")))?;
-    if record.schema_version != SCHEMA_VERSION {
-        let found = record.schema_version;
-        return Err(garbage(format!(
-            "verbs-bench writes schema version {found}, this build reads {SCHEMA_VERSION}"
-        )));
-    }
-    if record.spec != *spec {
-        return Err(garbage("verbs-bench gave a record of another spec than it was asked".into()));
-    }
-    Ok(record)
-}
-
-/// Adds how the responder ended to the cause of a failed run, which the requester can't know.
-fn with_responder_end(mut record: RunRecord, end: Option<End>) -> RunRecord {
-    if let Outcome::Failed { cause, .. } = &mut record.outcome
-        && let Some(end) = end
-        && end.status != 0
-    {
-        let (why, _) = explain(ExitStatus::from_raw(end.status), &end.stderr);
-        cause.push_str(&format!(" (responder: {why})"));
-    }
-    record
-}
-
 #[cfg(test)]
 mod tests {
-    use schema::{Nanos, Stage, Test};
+    use schema::{Nanos, Outcome, Stage, Test, spec::Stop};
 
     use super::{super::testing, *};
     use crate::agent::Setup;
@@ -409,23 +302,6 @@ mod tests {
         let json = serde_json::to_string(&other).unwrap();
         assert!(cause(&format!("{HELLO}\necho '{json}'")).contains("schema version 99"));
         assert!(cause(&format!("{HELLO}\necho '{json}' trailing")).contains("more than a record"));
-    }
-
-    #[test]
-    fn an_end_of_the_responder_is_added_to_the_cause_of_a_failure() {
-        let spec = RunSpec::new(Test::Bandwidth);
-        let failed = Outcome::Failed {
-            stage: Stage::Measure,
-            side: Side::Requester,
-            cause: "no progress".into(),
-            advice: String::new(),
-        };
-        let record = RunRecord::start(spec, schema::Fabric::Soft, 0, failed);
-        let killed = End { status: 9, stdout: String::new(), stderr: String::new() };
-        let with = with_responder_end(record, Some(killed));
-        assert!(
-            with.outcome.to_string().contains("no progress (responder: verbs-bench was killed by signal 9")
-        );
     }
 
     #[test]
