@@ -20,7 +20,7 @@ mod spawned;
 pub(crate) mod testing;
 pub mod token;
 mod tuner;
-mod wire;
+pub(crate) mod wire;
 
 pub use launch::Launcher;
 pub use locate::{LocateError, VerbsBench, locate};

@@ -85,7 +85,7 @@ impl Pair {
         while hellos.iter().any(Option::is_none) {
             let event = heard.recv_timeout(deadline.saturating_duration_since(Instant::now()));
             let (side, cause) = match event {
-                Ok(Event::Report(side, Report::Hello(hello))) => match fault(&hello) {
+                Ok(Event::Report(side, Report::Hello(hello))) => match hello.fault() {
                     None => {
                         hellos[side as usize] = Some(*hello);
                         continue;
@@ -157,11 +157,6 @@ impl Pair {
             Side::Responder => &self.responder,
         }
     }
-}
-
-/// Why this agent can't be worked with.
-fn fault(hello: &Hello) -> Option<String> {
-    hello.fault().or_else(|| hello.verbs_bench.as_ref().err().cloned())
 }
 
 /// What else it may be, on a host whose programs are not ours.

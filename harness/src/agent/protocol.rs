@@ -230,12 +230,13 @@ impl Hello {
     /// Why this agent can't be worked with; none if it can.
     pub fn fault(&self) -> Option<String> {
         let theirs = (self.protocol, self.schema_version, self.release.as_str());
-        (theirs != (PROTOCOL, SCHEMA_VERSION, RELEASE)).then(|| {
-            format!(
+        if theirs != (PROTOCOL, SCHEMA_VERSION, RELEASE) {
+            return Some(format!(
                 "its agent is of release {} (protocol {}, schema {}), this is {RELEASE} (protocol {PROTOCOL}, schema {SCHEMA_VERSION}); install the same release on both hosts",
                 self.release, self.protocol, self.schema_version
-            )
-        })
+            ));
+        }
+        self.verbs_bench.as_ref().err().cloned()
     }
 }
 
@@ -261,5 +262,7 @@ mod tests {
         assert_eq!(hello().fault(), None);
         let old = Hello { release: "0.0.1".into(), ..hello() };
         assert!(old.fault().unwrap().contains("0.0.1"), "{:?}", old.fault());
+        let bare = Hello { verbs_bench: Err("there is none".into()), ..hello() };
+        assert_eq!(bare.fault().as_deref(), Some("there is none"));
     }
 }

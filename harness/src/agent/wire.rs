@@ -7,9 +7,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::child::MOST_STDOUT;
 
 /// The longest order an agent reads, in bytes; a spec is far smaller.
-pub(super) const MOST_ORDER: u64 = 1 << 20;
+pub(crate) const MOST_ORDER: u64 = 1 << 20;
 /// The longest report a controller reads, in bytes: all that a process may say, quoted.
-pub(super) const MOST_REPORT: u64 = 2 * MOST_STDOUT + MOST_ORDER;
+pub(crate) const MOST_REPORT: u64 = 2 * MOST_STDOUT + MOST_ORDER;
 
 /// Why there is no next message.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,7 @@ pub enum ReadError {
 }
 
 /// Writes one message.
-pub(super) fn send(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+pub(crate) fn send(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message).map_err(io::Error::other)?;
     line.push(b'\n');
     output.write_all(&line)?;
@@ -42,7 +42,7 @@ pub(super) fn send(output: &mut impl Write, message: &impl Serialize) -> io::Res
 ///
 /// # Errors
 /// When the link breaks, or what comes is no message.
-pub(super) fn receive<T: DeserializeOwned>(
+pub(crate) fn receive<T: DeserializeOwned>(
     input: &mut impl BufRead,
     most: u64,
 ) -> Result<Option<T>, ReadError> {

@@ -5,6 +5,7 @@
 //! agents (`fleet/`). Judging is `reports::cluster`; keeping is the store's.
 
 mod crew;
+mod fleet;
 pub mod launch;
 mod node;
 pub mod pattern;
@@ -13,5 +14,6 @@ mod soft;
 pub mod suite;
 
 pub use crew::{Crew, PairResult, PairTask, RoundResult};
+pub use fleet::{Fleet, FleetWishes};
 pub use node::{Mustered, Rank, WantedNode};
 pub use soft::soft_link;

@@ -11,7 +11,7 @@ mod knobs;
 mod processes;
 #[cfg(test)]
 mod scripted;
-mod shares;
+pub(crate) mod shares;
 mod stopping;
 #[cfg(test)]
 mod testing;

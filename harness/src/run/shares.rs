@@ -102,7 +102,7 @@ fn parts(ground: Ground, agent: Side, asks: Side, variant: &Variant, workloads: 
 }
 
 /// What a side turns.
-pub(super) fn of(tuning: &SidesTuning, side: Side) -> &Tuning {
+pub(crate) fn of(tuning: &SidesTuning, side: Side) -> &Tuning {
     match side {
         Side::Requester => &tuning.requester,
         Side::Responder => &tuning.responder,
@@ -110,7 +110,7 @@ pub(super) fn of(tuning: &SidesTuning, side: Side) -> &Tuning {
 }
 
 /// Whether each network namespace, or each device, has its own; what else there is, there is once a kernel.
-fn belongs_to_a_namespace(setting: &KnobSetting) -> bool {
+pub(crate) fn belongs_to_a_namespace(setting: &KnobSetting) -> bool {
     match setting.knob {
         // Measured on Linux 6.18: these have a copy in each namespace; net.core's buffers have not.
         Knob::Sysctl => setting.item.starts_with("net.ipv") || setting.item == "net.core.somaxconn",
