@@ -30,6 +30,14 @@ pub fn parse(file: &Path, source: String) -> Result<Suite, SuiteError> {
     suite::parse(file, &source, |root, wrong| read(root, file, source.clone(), wrong))
 }
 
+/// By what a cluster is judged, from the text that its suite had; what it names need not be there any more.
+///
+/// # Errors
+/// When the text says something else than a suite does.
+pub fn rules(file: &Path, source: &str) -> Result<ClusterRules, SuiteError> {
+    suite::parse(file, source, |root, _| Some(read_rules(root)))
+}
+
 fn read(root: &Section<'_>, file: &Path, source: String, wrong: &Wrong) -> Option<Suite> {
     let question =
         read_question(root, "suite", "Which node or link of this cluster is slower than its peers?");

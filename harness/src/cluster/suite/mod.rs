@@ -17,7 +17,7 @@ use schema::{ClusterWorkload, Directions, HistoryLevel, SidesTuning};
 
 use super::pattern::Pattern;
 
-pub use load::{load, parse};
+pub use load::{load, parse, rules};
 pub use steps::Step;
 
 /// A suite file, read, with what it names.

@@ -99,6 +99,8 @@ fn a_suite_is_read_as_written() {
         retest_bad: 3,
     };
     assert_eq!(suite.rules, rules);
+    let kept = |text: &str| super::rules(Path::new("kept"), text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((kept(GOOD), kept("")), (rules, ClusterRules::default()));
     assert_eq!(suite.history, Some(vec![HistoryLevel::Node, HistoryLevel::Pair]));
     assert!(suite.tuning.is_empty());
 }
@@ -271,7 +273,7 @@ fn the_shipped_suites_are_read_and_listed() {
     let mut suites = 0;
     for file in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
         if !fs::read_to_string(&file).unwrap().contains("[pattern]") {
-            continue; // the ground that a suite names
+            continue; // a scenario that suites name
         }
         let suite = load(&file).unwrap_or_else(|error| panic!("{error}"));
         let name = &suite.name;
