@@ -4,6 +4,7 @@
 //! does and by noise from run to run; the bandwidth is that of a link with a fixed cost per message.
 
 pub mod calibration;
+pub mod cluster;
 mod cluster_report;
 pub mod factorial;
 mod large;

@@ -47,6 +47,8 @@ pub struct ClusterReport {
     pub verdict: ClusterVerdict,
     /// The worst first: confirmed, suspected, odd configurations.
     pub findings: Vec<ClusterFinding>,
+    /// What these pairs can't tell, and why, in a sentence each. It changes no verdict.
+    pub limits: Vec<String>,
     /// How many are how.
     pub counts: ClusterCounts,
     /// By rank.

@@ -159,7 +159,7 @@ pub(super) fn p_value(p: f64) -> String {
 }
 
 /// With commas between groups of three digits.
-pub(super) fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
