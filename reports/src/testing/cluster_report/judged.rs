@@ -59,6 +59,7 @@ fn of(cluster: &Cluster, verdict: ClusterVerdict, findings: Vec<ClusterFinding>)
             fabric_label: cluster.fabric_label.clone(),
         },
         verdict,
+        limits: Vec::new(),
         counts: ClusterCounts {
             nodes: cluster.nodes.len() as u32,
             present,
