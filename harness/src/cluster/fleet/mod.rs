@@ -16,8 +16,6 @@ mod meet;
 mod part;
 mod round;
 #[cfg(test)]
-mod stand_in;
-#[cfg(test)]
 mod tests;
 mod tuning;
 

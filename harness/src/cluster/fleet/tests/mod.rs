@@ -1,13 +1,14 @@
 //! Fleets of stand-ins, and of agents with scripts for verbs-bench.
 
+mod stand_in;
+mod tuning;
+
 use std::{thread, time::Duration};
 
 use schema::{NodeState, Outcome, RunRecord, Side, Stage};
 
-use super::{
-    Crew, Event, Fleet, FleetWishes,
-    stand_in::{Deed, Kind, Manner, Stage as Theatre, limits, task},
-};
+use self::stand_in::{Deed, Kind, Manner, Theatre, limits, task};
+use super::{Crew, Event, Fleet, FleetWishes};
 use crate::{cluster::Rank, interrupt::Interrupt};
 
 const SECOND_NS: u64 = 1_000_000_000;
