@@ -21,6 +21,12 @@ pub fn unix_ms() -> u64 {
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
+/// A kernel's command line without the words that name the kernel itself, which is told by its release.
+pub fn boot_words(line: &str) -> String {
+    let names_the_kernel = |word: &&str| word.starts_with("BOOT_IMAGE=") || word.starts_with("initrd=");
+    line.split_whitespace().filter(|word| !names_the_kernel(word)).collect::<Vec<_>>().join(" ")
+}
+
 /// CLOCK_MONOTONIC of this host, ns: what moments are named by between processes of one host.
 pub fn monotonic_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);

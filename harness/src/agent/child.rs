@@ -6,6 +6,10 @@ use std::{
     io::{self, BufRead as _, BufReader, Read, Write as _},
     os::unix::process::CommandExt as _,
     process::{Child as Process, ChildStdin, Command, ExitStatus, Stdio},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -27,10 +31,12 @@ pub(super) enum Heard {
 }
 
 /// What is heard of a child's output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Listen {
     /// The first line, and the end.
     FirstLine,
+    /// The first line if it is such a one, else with all the rest, and the end.
+    FirstLineIf(fn(&str) -> bool),
     /// The end.
     End,
 }
@@ -39,10 +45,12 @@ pub(super) enum Listen {
 pub(super) struct Child {
     process: Process,
     stderr: Option<JoinHandle<String>>,
+    /// What it reads; none when it was told all.
+    input: Option<Sender<Vec<u8>>>,
 }
 
 impl Child {
-    /// Starts it; `tell` is told what it does, `input` to its standard input.
+    /// Starts it; `tell` is told what it does, `input` to its standard input, and after that what [`Child::tell`] is told.
     pub(super) fn spawn(
         mut command: Command,
         listen: Listen,
@@ -60,13 +68,32 @@ impl Child {
         let stdin = process.stdin.take().expect("stdin is piped");
         thread::spawn(move || read_stdout(stdout, listen, tell));
         let stderr = thread::spawn(move || read_tail(stderr));
-        write_input(stdin, input);
-        Ok(Child { process, stderr: Some(stderr) })
+        let (tells, told) = channel();
+        let _ = tells.send(input); // its other end is here
+        thread::spawn(move || write_input(stdin, &told));
+        Ok(Child { process, stderr: Some(stderr), input: Some(tells) })
     }
 
-    /// Waits for the end of a child that has nothing left to do; kills it after `patience`.
-    pub(super) fn finish(&mut self, patience: Duration) -> io::Result<(ExitStatus, String)> {
-        let status = match self.ends_within(patience)? {
+    /// Writes to its standard input, after what was written before.
+    pub(super) fn tell(&self, input: Vec<u8>) {
+        if let Some(tells) = &self.input {
+            let _ = tells.send(input); // a child that ends early says why by itself
+        }
+    }
+
+    /// It was told all.
+    pub(super) fn told_all(mut self) -> Child {
+        self.input = None;
+        self
+    }
+
+    /// Waits for the end of a child that has nothing left to do; kills it after `patience`, or when it shall hurry.
+    pub(super) fn finish(
+        &mut self,
+        patience: Duration,
+        hurry: &AtomicBool,
+    ) -> io::Result<(ExitStatus, String)> {
+        let status = match self.ends_within(patience, hurry)? {
             Some(status) => status,
             None => self.kill()?,
         };
@@ -74,12 +101,14 @@ impl Child {
         Ok((status, stderr))
     }
 
-    /// Waits for its end, but no longer than `patience`.
-    pub(super) fn ends_within(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+    /// Waits for its end, but no longer than `patience`, and not when it shall hurry.
+    fn ends_within(&mut self, patience: Duration, hurry: &AtomicBool) -> io::Result<Option<ExitStatus>> {
         let deadline = Instant::now() + patience;
         loop {
             match self.process.try_wait()? {
-                None if Instant::now() < deadline => thread::sleep(LOOK_EVERY),
+                None if Instant::now() < deadline && !hurry.load(Ordering::Relaxed) => {
+                    thread::sleep(LOOK_EVERY)
+                }
                 ended => return Ok(ended),
             }
         }
@@ -102,21 +131,29 @@ impl Drop for Child {
     }
 }
 
-fn write_input(mut stdin: ChildStdin, input: Vec<u8>) {
-    thread::spawn(move || {
-        let _ = stdin.write_all(&input); // a child that ends early says why by itself
-    });
+fn write_input(mut stdin: ChildStdin, told: &Receiver<Vec<u8>>) {
+    while let Ok(input) = told.recv() {
+        if stdin.write_all(&input).is_err() {
+            return; // a child that ends early says why by itself
+        }
+    }
 }
 
 fn read_stdout(stdout: impl Read, listen: Listen, tell: impl Fn(Heard)) {
     let mut reader = BufReader::new(stdout.take(MOST_STDOUT));
-    if listen == Listen::FirstLine {
+    let is_heard = match listen {
+        Listen::FirstLine => Some((|_| true) as fn(&str) -> bool),
+        Listen::FirstLineIf(is_heard) => Some(is_heard),
+        Listen::End => None,
+    };
+    let mut rest = Vec::new();
+    if let Some(is_heard) = is_heard {
         let mut line = String::new();
-        if reader.read_line(&mut line).is_ok_and(|length| length > 0) {
-            tell(Heard::FirstLine(line));
+        match reader.read_line(&mut line) {
+            Ok(1..) if is_heard(&line) => tell(Heard::FirstLine(line)),
+            _ => rest = line.into_bytes(),
         }
     }
-    let mut rest = Vec::new();
     let _ = reader.read_to_end(&mut rest); // what was read until then is judged by whoever parses it
     tell(Heard::Closed(rest));
 }
@@ -153,10 +190,12 @@ mod tests {
     fn the_first_line_and_the_end_are_heard() {
         let (tell, heard) = hear();
         let command = shell("echo first; cat; echo oops >&2; exit 3");
-        let mut child = Child::spawn(command, Listen::FirstLine, b"input".to_vec(), tell).unwrap();
+        let child = Child::spawn(command, Listen::FirstLine, b"in".to_vec(), tell).unwrap();
+        child.tell(b"put".to_vec());
+        let mut child = child.told_all();
         assert!(matches!(heard.recv().unwrap(), Heard::FirstLine(line) if line == "first\n"));
         assert!(matches!(heard.recv().unwrap(), Heard::Closed(rest) if rest == b"input"));
-        let (status, stderr) = child.finish(Duration::from_secs(10)).unwrap();
+        let (status, stderr) = child.finish(Duration::from_secs(10), &AtomicBool::new(false)).unwrap();
         assert_eq!((status.code(), stderr.as_str()), (Some(3), "oops\n"));
     }
 
@@ -180,7 +219,35 @@ mod tests {
     fn a_child_that_does_not_end_is_killed() {
         let (tell, _heard) = hear();
         let mut child = Child::spawn(shell("exec sleep 600"), Listen::End, vec![], tell).unwrap();
-        let (status, _) = child.finish(Duration::from_millis(20)).unwrap();
+        let patient = AtomicBool::new(false);
+        let (status, _) = child.finish(Duration::from_millis(20), &patient).unwrap();
         assert!(!status.success());
+        let (tell, _heard) = hear();
+        let mut child = Child::spawn(shell("exec sleep 600"), Listen::End, vec![], tell).unwrap();
+        let (status, _) = child.finish(Duration::from_secs(600), &AtomicBool::new(true)).unwrap();
+        assert!(!status.success());
+    }
+
+    #[test]
+    fn a_first_line_that_is_not_the_one_belongs_to_the_rest() {
+        for (script, first) in [("echo ready; echo more", true), ("echo no; echo more", false), ("", false)] {
+            let (tell, heard) = hear();
+            let listen = Listen::FirstLineIf(|line| line == "ready\n");
+            let _child = Child::spawn(shell(script), listen, vec![], tell).unwrap();
+            let mut next = heard.recv().unwrap();
+            if first {
+                assert!(matches!(&next, Heard::FirstLine(line) if line == "ready\n"), "{next:?}");
+                next = heard.recv().unwrap();
+            }
+            let Heard::Closed(rest) = next else { panic!("{next:?}") };
+            let wanted = if first {
+                "more\n"
+            } else if script.is_empty() {
+                ""
+            } else {
+                "no\nmore\n"
+            };
+            assert_eq!(String::from_utf8(rest).unwrap(), wanted);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::{
     io::{self, BufReader, Read, Write},
     process::{Child as Process, Command},
-    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    sync::mpsc::Sender,
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -12,12 +12,11 @@ use super::{
     ended::last_words,
     protocol::{Order, Report},
     spawned::Spawned,
-    wire::{MOST_REPORT, receive, send},
+    voice::Voice,
+    wire::{MOST_REPORT, receive},
 };
 use crate::scenario::Place;
 
-/// Signs of life within a silence that is borne, so that a lost packet is none.
-const SIGNS: u32 = 6;
 /// Silence after which an agent takes its controller for gone, where a dead link is not noticed at once.
 const SILENCE: Duration = Duration::from_secs(30);
 /// How often an agent that is about to end is looked at.
@@ -36,21 +35,14 @@ pub enum Event<K> {
     Interrupted,
 }
 
-/// What the thread that writes to an agent is told.
-enum Post {
-    Order(Box<Order>),
-    /// To say that we are still there whenever nothing else was said for so long.
-    AliveEvery(Duration),
-}
-
 /// The link to one agent. Dropped, it is closed, and the agent is given time to put its host back.
 pub struct Link<K> {
     /// Which agent it is.
     pub key: K,
     /// Where it runs.
     pub place: Place,
-    /// To the thread that writes: an agent that does not read holds nobody up. None once it is closed.
-    orders: Option<Sender<Post>>,
+    /// What we say; none once it is closed.
+    orders: Option<Voice<Order>>,
     process: Option<Process>,
     stderr: Option<JoinHandle<String>>,
     silence: Option<Duration>,
@@ -83,8 +75,8 @@ impl<K: Copy + Send + 'static> Link<K> {
         events: Sender<Event<K>>,
     ) -> Link<K> {
         thread::spawn(move || read_reports(input, key, &events));
-        let (orders, posted) = channel();
-        thread::spawn(move || write_orders(output, &posted));
+        // The reader notices the end of the link and says so.
+        let orders = Voice::start(output, Order::Alive {}, || ());
         let far = matches!(place, Place::Ssh(_) | Place::Joined(_));
         let mut link = Link { key, place, orders: Some(orders), process: None, stderr: None, silence: None };
         if far {
@@ -103,17 +95,15 @@ impl<K> Link<K> {
     /// From now on says that we are there, often enough for an agent that bears this silence.
     pub fn keep_alive(&mut self, silence: Duration) {
         self.silence = Some(silence);
-        self.post(Post::AliveEvery(silence / SIGNS));
+        if let Some(orders) = &self.orders {
+            orders.keep_alive(silence);
+        }
     }
 
     /// Sends an order. That the link is broken is told by [`Event::Gone`].
     pub fn order(&self, order: &Order) {
-        self.post(Post::Order(Box::new(order.clone())));
-    }
-
-    fn post(&self, post: Post) {
         if let Some(orders) = &self.orders {
-            let _ = orders.send(post); // the reader notices the end of the link and says so
+            orders.say(order.clone());
         }
     }
 
@@ -157,28 +147,6 @@ impl<K> Drop for Link<K> {
     }
 }
 
-fn write_orders(mut output: impl Write, posted: &Receiver<Post>) {
-    let mut alive_every = None;
-    loop {
-        let post = match alive_every {
-            Some(pause) => posted.recv_timeout(pause),
-            None => posted.recv().map_err(|_| RecvTimeoutError::Disconnected),
-        };
-        let sent = match post {
-            Ok(Post::Order(order)) => send(&mut output, &*order),
-            Ok(Post::AliveEvery(pause)) => {
-                alive_every = Some(pause);
-                Ok(())
-            }
-            Err(RecvTimeoutError::Timeout) => send(&mut output, &Order::Alive {}),
-            Err(RecvTimeoutError::Disconnected) => return,
-        };
-        if sent.is_err() {
-            return;
-        }
-    }
-}
-
 fn read_reports<K: Copy>(input: impl Read, key: K, events: &Sender<Event<K>>) {
     let mut reader = BufReader::new(input);
     loop {
@@ -196,6 +164,8 @@ fn read_reports<K: Copy>(input: impl Read, key: K, events: &Sender<Event<K>>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::channel;
+
     use super::*;
 
     #[test]

@@ -4,6 +4,7 @@
 //! drives it over its stdin and stdout. It alone starts verbs-bench, tunes its host and watches it. When the link ends, however
 //! that happens, it ends what it started, turns its host back and goes.
 
+mod audit;
 mod child;
 mod device;
 pub(crate) mod ended;
@@ -14,12 +15,16 @@ pub mod link;
 mod locate;
 pub mod pair;
 pub mod protocol;
+mod runs;
 pub mod serve;
 mod spawned;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 pub mod token;
 mod tuner;
+mod voice;
 pub(crate) mod wire;
 
 pub use launch::Launcher;

@@ -2,23 +2,26 @@
 
 use std::{
     io::{self, BufReader, Read, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     thread,
     time::Duration,
 };
 
 use host::Sysroot;
-use schema::{CpuChoice, SCHEMA_VERSION};
+use schema::{CpuChoice, NodeAudit, SCHEMA_VERSION};
 
 use super::{
+    audit::{self, Asked},
     child::Heard,
     device,
     job::Job,
-    locate,
+    locate::{VerbsBench, locate},
     protocol::{Hello, Identity, Order, PROTOCOL, RELEASE, Report},
+    runs::{Ended, Runs},
     tuner::Tuner,
-    wire::{MOST_ORDER, ReadError, receive, send},
+    voice::Voice,
+    wire::{MOST_ORDER, ReadError, receive},
 };
 use crate::{
     evidence::{Subject, Watch},
@@ -28,6 +31,9 @@ use crate::{
 
 /// How long a process may take to end when it has nothing left to do.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a controller may take to read what it is told last.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// What an agent is given when it is launched.
 #[derive(Debug, Clone)]
@@ -63,6 +69,9 @@ pub enum ServeError {
     /// It does not understand its controller.
     #[error("{0}")]
     Link(#[from] ReadError),
+    /// A process of its own could not be waited for.
+    #[error("waiting for verbs-bench: {0}")]
+    Process(#[source] io::Error),
     /// The host is not as it was.
     #[error("{0}")]
     NotRestored(String),
@@ -74,6 +83,8 @@ enum Event {
     /// The link ended, in good order or not.
     Gone(Option<ReadError>),
     Heard(u32, Heard),
+    Ended(u32, Ended),
+    Audited(Box<NodeAudit>),
     Interrupted,
 }
 
@@ -83,7 +94,7 @@ enum Event {
 /// When what comes over the link is not of the protocol, or the host could not be turned back. Clean-up is done in any case.
 pub fn serve(
     input: impl Read + Send + 'static,
-    output: impl Write,
+    output: impl Write + Send + 'static,
     setup: Setup,
     interrupt: &Interrupt,
 ) -> Result<(), ServeError> {
@@ -92,21 +103,43 @@ pub fn serve(
     let _watch = interrupt.watch(move || {
         let _ = interrupted.send(Event::Interrupted); // no one listens any more: it is over anyway
     });
-    let orders = events.clone();
-    thread::spawn(move || read_orders(input, &orders));
-    let tuner = Tuner::new(setup.sysroot.clone(), setup.state_dir.clone());
-    let place = String::new();
-    let mut agent = Agent { setup, place, output, events, silence: None, program: None, job: None, tuner };
+    let broken = events.clone();
+    let voice = Voice::start(output, Report::Alive {}, move || {
+        let _ = broken.send(Event::Gone(None)); // no one listens any more, which ends the link as well
+    });
+    let (orders, answers) = (events.clone(), voice.clone());
+    thread::spawn(move || read_orders(input, &orders, &answers));
+    let audited = events.clone();
+    let audits = audit::start(setup.sysroot.clone(), move |audit| {
+        let _ = audited.send(Event::Audited(Box::new(audit)));
+    });
+    let mut agent = Agent {
+        tuner: Tuner::new(setup.sysroot.clone(), setup.state_dir.clone()),
+        setup,
+        place: String::new(),
+        voice,
+        events,
+        silence: None,
+        verbs_bench: None,
+        runs: Runs::default(),
+        audits,
+    };
     let ended = agent.attend(&heard);
-    agent.job = None; // first of all, the process that uses what is tuned
+    drop(agent.runs); // first of all, the processes that use what is tuned
     let fault = agent.tuner.restore().fault;
+    agent.voice.end(FAREWELL);
     ended.and(fault.map_or(Ok(()), |fault| Err(ServeError::NotRestored(fault))))
 }
 
-fn read_orders(input: impl Read, events: &Sender<Event>) {
+fn read_orders(input: impl Read, events: &Sender<Event>, voice: &Voice<Report>) {
     let mut reader = BufReader::new(input);
     loop {
         let event = match receive(&mut reader, MOST_ORDER) {
+            // Answered here, whatever else is being done: what it waits for is taken for a difference of clocks.
+            Ok(Some(Order::Clock {})) => {
+                voice.say(Report::Clock { monotonic_ns: words::monotonic_ns() });
+                continue;
+            }
             Ok(Some(order)) => Event::Order(order),
             Ok(None) | Err(ReadError::Io(_)) => Event::Gone(None),
             Err(error) => Event::Gone(Some(error)),
@@ -118,22 +151,22 @@ fn read_orders(input: impl Read, events: &Sender<Event>) {
     }
 }
 
-struct Agent<W> {
+struct Agent {
     setup: Setup,
     /// Where it runs, in the controller's words.
     place: String,
-    output: W,
+    voice: Voice<Report>,
     events: Sender<Event>,
     /// Silence after which the controller is taken for gone.
     silence: Option<Duration>,
     /// verbs-bench, once the controller said hello.
-    program: Option<PathBuf>,
-    /// The process of the current run, and what watches the host around it.
-    job: Option<(Job, Watch)>,
+    verbs_bench: Option<VerbsBench>,
+    runs: Runs,
+    audits: Sender<Asked>,
     tuner: Tuner,
 }
 
-impl<W: Write> Agent<W> {
+impl Agent {
     /// Until the link ends.
     fn attend(&mut self, heard: &Receiver<Event>) -> Result<(), ServeError> {
         loop {
@@ -144,51 +177,63 @@ impl<W: Write> Agent<W> {
                 },
                 None => heard.recv().unwrap_or(Event::Interrupted),
             };
-            let told = match event {
+            match event {
                 Event::Order(order) => self.obey(order),
                 Event::Heard(run, heard) => self.hear(run, heard),
+                Event::Ended(run, ended) => {
+                    self.runs.forget(run);
+                    let (end, evidence) = ended.map_err(ServeError::Process)?;
+                    self.voice.say(Report::Ended { run, end, evidence });
+                }
+                Event::Audited(audit) => self.voice.say(Report::Audited(audit)),
                 Event::Gone(Some(error)) => return Err(error.into()),
                 Event::Gone(None) | Event::Interrupted => return Ok(()),
-            };
-            if told.is_err() {
-                return Ok(()); // no one listens any more, which ends the link as well
             }
         }
     }
 
-    fn obey(&mut self, order: Order) -> io::Result<()> {
+    fn obey(&mut self, order: Order) {
         let answer = match order {
             Order::Hello { silence_ms, place, .. } => {
                 self.silence = silence_ms.map(Duration::from_millis);
                 self.place = place;
+                if let Some(silence) = self.silence {
+                    self.voice.keep_alive(silence);
+                }
                 return self.hello();
             }
-            Order::Alive {} => return Ok(()),
+            Order::Alive {} | Order::Clock {} => return,
             Order::Serve { run, token, listen, device, poll_cpus } => {
                 let subject = self.subject(&device, poll_cpus);
                 return self.start(run, subject, |program, tell| {
-                    Job::serve(program, run, &token, (listen, &device), tell)
+                    Job::serve(program, &token, (listen, &device), tell)
                 });
             }
-            Order::Measure { run, token, peer, spec, hold: _ } => {
+            Order::Measure { run, token, peer, spec, hold } => {
                 let subject = self.subject(&spec.requester.device, named_cpus(&spec.requester.cpu));
                 return self.start(run, subject, |program, tell| {
-                    Job::measure(program, run, &token, (peer, &spec), tell)
+                    Job::measure(program, &token, (peer, &spec, hold), tell)
                 });
             }
-            Order::Start { .. } | Order::Audit { .. } => return Ok(()),
-            Order::Clock {} => {
-                let monotonic_ns = words::monotonic_ns();
-                return send(&mut self.output, &Report::Clock { monotonic_ns });
+            Order::Start { run, at_monotonic_ns } => {
+                if let Some(job) = self.runs.working(run) {
+                    job.start_at(at_monotonic_ns);
+                }
+                return;
             }
-            Order::Stop { run } => return self.end(run, Duration::ZERO, Vec::new()),
+            Order::Audit { device } => {
+                let verbs_bench = self.verbs_bench.as_ref().map(|found| found.version.clone());
+                let _ = self.audits.send(Asked { device, verbs_bench }); // its other end lives as long as this
+                return;
+            }
+            Order::Stop { run } => return self.runs.stop(run, self.place.clone(), self.ended(run)),
             Order::Prepare { variants } => self.tuner.prepare(variants),
             Order::Prove {} => self.tuner.prove(),
             Order::Tune { variant } => self.tuner.tune(variant),
             Order::Verify {} => self.tuner.verify(),
             Order::Restore {} => self.tuner.restore(),
         };
-        send(&mut self.output, &Report::Answer(answer))
+        self.voice.say(Report::Answer(answer));
     }
 
     /// What is watched around a run.
@@ -196,14 +241,10 @@ impl<W: Write> Agent<W> {
         Subject { device: device::named(&self.setup.sysroot, device), cpus, ..Subject::default() }
     }
 
-    fn hello(&mut self) -> io::Result<()> {
-        let verbs_bench = match locate(self.setup.verbs_bench.as_deref()) {
-            Ok(found) => {
-                self.program = Some(found.program);
-                Ok(found.version)
-            }
-            Err(error) => Err(error.to_string()),
-        };
+    fn hello(&mut self) {
+        let found = locate(self.setup.verbs_bench.as_deref());
+        let verbs_bench = found.as_ref().map(|found| found.version.clone()).map_err(ToString::to_string);
+        self.verbs_bench = found.ok();
         let root = &self.setup.sysroot;
         let hello = Hello {
             protocol: PROTOCOL,
@@ -215,55 +256,53 @@ impl<W: Write> Agent<W> {
             identity: self.setup.identity.clone(),
             verbs_bench,
         };
-        send(&mut self.output, &Report::Hello(Box::new(hello)))
+        self.voice.say(Report::Hello(Box::new(hello)));
     }
 
     fn start(
         &mut self,
         run: u32,
         subject: Subject,
-        start: impl FnOnce(&std::path::Path, Box<dyn Fn(Heard) + Send>) -> io::Result<Job>,
-    ) -> io::Result<()> {
+        start: impl FnOnce(&Path, Box<dyn Fn(Heard) + Send>) -> io::Result<Job>,
+    ) {
         let events = self.events.clone();
         let tell = Box::new(move |heard| {
             let _ = events.send(Event::Heard(run, heard)); // the agent is ending: it kills the process by itself
         });
-        let started = match (&self.program, &self.job) {
+        let started = match (&self.verbs_bench, self.runs.refusal(run)) {
             (None, _) => Err("there is no verbs-bench".to_owned()),
-            (_, Some((job, _))) => Err(format!("the process of run {} has not ended", job.run)),
-            (Some(program), None) => {
+            (_, Some(why)) => Err(why),
+            (Some(VerbsBench { program, .. }), None) => {
                 let watch = Watch::start(&self.setup.sysroot, subject);
                 let started = self.tuner.start_within(|| start(program, tell));
                 started.map(|job| (job, watch)).map_err(|error| error.to_string())
             }
         };
         match started {
-            Ok(started) => {
-                self.job = Some(started);
-                Ok(())
-            }
-            Err(cause) => send(&mut self.output, &Report::NotStarted { run, cause }),
+            Ok((job, watch)) => self.runs.begin(run, job, watch),
+            Err(cause) => self.voice.say(Report::NotStarted { run, cause }),
         }
     }
 
     /// What a process said; one that was stopped is no longer listened to.
-    fn hear(&mut self, run: u32, heard: Heard) -> io::Result<()> {
+    fn hear(&mut self, run: u32, heard: Heard) {
         match heard {
-            Heard::FirstLine(line) if self.job.as_ref().is_some_and(|(job, _)| job.run == run) => {
-                send(&mut self.output, &Report::Said { run, line })
+            Heard::FirstLine(line) if self.runs.working(run).is_some() => {
+                self.voice.say(Report::Said { run, line });
             }
-            Heard::FirstLine(_) => Ok(()),
-            Heard::Closed(stdout) => self.end(run, self.setup.patience, stdout),
+            Heard::FirstLine(_) => {}
+            Heard::Closed(stdout) => {
+                self.runs.end(run, self.setup.patience, (stdout, self.place.clone()), self.ended(run));
+            }
         }
     }
 
-    /// Waits for the end of a run's process and reports it, once.
-    fn end(&mut self, run: u32, patience: Duration, stdout: Vec<u8>) -> io::Result<()> {
-        let Some((job, watch)) = self.job.take_if(|(job, _)| job.run == run) else { return Ok(()) };
-        let side = job.side;
-        let end = job.end(patience, stdout)?;
-        let evidence = Box::new(watch.finish(side, &*self.place, Vec::new()));
-        send(&mut self.output, &Report::Ended { run, end, evidence })
+    /// Takes the news of a run's end.
+    fn ended(&self, run: u32) -> impl FnOnce(Ended) + Send + 'static {
+        let events = self.events.clone();
+        move |ended| {
+            let _ = events.send(Event::Ended(run, ended)); // the agent is ending, and tells nothing any more
+        }
     }
 }
 

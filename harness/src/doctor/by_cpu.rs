@@ -36,6 +36,14 @@ impl ByCpu {
         cpus
     }
 
+    /// The answer where all gave the same, else the answers in words; none where there is none.
+    pub(super) fn answer(&self) -> Option<String> {
+        match self.answers.len() {
+            1 if self.unknown.is_none() => self.answers.keys().next().cloned(),
+            _ => self.value().known(),
+        }
+    }
+
     /// The answers, in words.
     pub(super) fn value(&self) -> Value<String> {
         if self.answers.is_empty() {

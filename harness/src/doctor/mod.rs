@@ -8,6 +8,7 @@ mod at_boot;
 mod by_cpu;
 mod ceiling;
 mod check;
+mod facts;
 mod identity;
 mod idle;
 mod iommu;
@@ -16,6 +17,7 @@ mod jitter;
 mod kernel_log;
 mod memory;
 mod movers;
+mod node;
 mod numa;
 mod pcie;
 mod placement;
@@ -38,6 +40,7 @@ use host::Sysroot;
 use schema::{Audit, Finding, SCHEMA_VERSION};
 
 use check::HOST;
+pub use node::of_node;
 use view::View;
 
 /// Why there is no audit.
@@ -71,12 +74,30 @@ fn known_devices(known: &[String]) -> String {
     }
 }
 
+/// Which of a host's RDMA devices are looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Devices {
+    /// All of them.
+    All,
+    /// One.
+    One(String),
+    /// None: what is measured there is no device of the host.
+    None,
+}
+
+impl Devices {
+    /// All, or the one that is named.
+    fn named(name: Option<&str>) -> Devices {
+        name.map_or(Devices::All, |name| Devices::One(name.to_owned()))
+    }
+}
+
 /// Audits a host, with all its RDMA devices or with one.
 ///
 /// # Errors
 /// The folder holds no host, or the host has no such device.
 pub fn audit(sysroot: &Sysroot, device: Option<&str>) -> Result<Audit, DoctorError> {
-    let view = View::of(sysroot, device)?;
+    let view = View::of(sysroot, &Devices::named(device))?;
     Ok(Audit {
         schema_version: SCHEMA_VERSION,
         hostname: sysroot.read("/proc/sys/kernel/hostname").known().unwrap_or_default(),

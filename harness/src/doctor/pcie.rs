@@ -200,7 +200,7 @@ fn ordering(device: &Device, own: &Function, control: &Value<DeviceControl>) -> 
     }
 }
 
-fn control_of(view: &View, function: &Function) -> Value<DeviceControl> {
+pub(super) fn control_of(view: &View, function: &Function) -> Value<DeviceControl> {
     pcie::device_control(view.sysroot, &format!("{}/config", function.folder))
 }
 
@@ -208,23 +208,50 @@ fn register(function: &Function) -> String {
     format!("{}/config, PCIe device control", function.folder)
 }
 
-fn aspm(view: &View, device: &Device) -> Finding {
-    let mut draft = ASPM.about(&device.name);
-    let (mut on, mut seen) = (Vec::new(), false);
-    for function in &device.way {
-        for state in ASPM_STATES {
+/// A state that a link of a device's way can be switched to, and the switch.
+struct Sleep<'d> {
+    address: &'d str,
+    state: &'static str,
+    path: String,
+    switch: Value<String>,
+}
+
+fn sleeps<'d>(view: &View, device: &'d Device) -> Vec<Sleep<'d>> {
+    let states = device.way.iter().flat_map(|function| ASPM_STATES.map(|state| (function, state)));
+    states
+        .map(|(function, state)| {
             let path = format!("{}/link/{state}", function.folder);
-            let value = view.sysroot.read(&path);
-            if value == Value::Absent {
-                continue;
-            }
-            seen = true;
-            if value == Value::Known("1".into()) {
-                on.push((function.address.as_str(), state, path.clone()));
-            }
-            draft = draft.read(path, &value);
-        }
+            Sleep { address: &function.address, state, switch: view.sysroot.read(&path), path }
+        })
+        .filter(|sleep| sleep.switch != Value::Absent)
+        .collect()
+}
+
+impl Sleep<'_> {
+    fn is_on(&self) -> bool {
+        self.switch == Value::Known("1".into())
     }
+}
+
+/// The states that links of a device's way may sleep in, each once; none where it has no switches.
+pub(super) fn sleeping_states(view: &View, device: &Device) -> Option<String> {
+    let sleeps = sleeps(view, device);
+    let on: std::collections::BTreeSet<&str> =
+        sleeps.iter().filter(|sleep| sleep.is_on()).map(|sleep| sleep.state).collect();
+    let on: Vec<&str> = on.into_iter().collect();
+    (!sleeps.is_empty()).then(|| if on.is_empty() { "off".to_owned() } else { on.join(", ") })
+}
+
+fn aspm(view: &View, device: &Device) -> Finding {
+    let sleeps = sleeps(view, device);
+    let draft = ASPM.about(&device.name);
+    let draft = sleeps.iter().fold(draft, |draft, sleep| draft.read(sleep.path.as_str(), &sleep.switch));
+    let on: Vec<_> = sleeps
+        .iter()
+        .filter(|sleep| sleep.is_on())
+        .map(|sleep| (sleep.address, sleep.state, &sleep.path))
+        .collect();
+    let seen = !sleeps.is_empty();
     match on.as_slice() {
         [] if seen => draft.fine("no link of its way may sleep"),
         [] => {
@@ -247,14 +274,18 @@ fn aspm(view: &View, device: &Device) -> Finding {
     }
 }
 
-fn policy(view: &View) -> Finding {
-    let text = view.sysroot.read(POLICY);
-    let draft = ASPM.about(HOST).read(POLICY, &text);
-    let chosen = text.as_ref().parse(|text| {
-        host::memory::bracketed(text)
+/// The policy of all links that may sleep.
+pub(super) fn chosen_policy(view: &View) -> Value<String> {
+    view.sysroot.read(POLICY).parse(|text| {
+        host::memory::bracketed(&text)
             .map(str::to_owned)
             .ok_or_else(|| format!("{POLICY}: no word in brackets"))
-    });
+    })
+}
+
+fn policy(view: &View) -> Finding {
+    let draft = ASPM.about(HOST).read(POLICY, &view.sysroot.read(POLICY));
+    let chosen = chosen_policy(view);
     match &chosen {
         Value::Known(policy) if policy.starts_with("power") => draft
             .remedy(format!(

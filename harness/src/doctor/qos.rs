@@ -66,29 +66,24 @@ pub(super) fn findings(view: &View) -> Vec<Finding> {
 }
 
 fn of_port(view: &View, device: &Device, port: &Port) -> Vec<Finding> {
-    let subject = device.with(port);
-    let why = match (device.why_software(), port.netdevs.first()) {
-        (Some(why), _) => Some(why),
-        _ if !port.ethernet => Some("an InfiniBand port: it has credits, not pause frames"),
-        (None, None) => Some("the port has no network device"),
-        (None, Some(_)) => None,
-    };
-    if let Some(why) = why {
-        return [&TRUST, &TOS, &PFC, &PAUSE, &DCBX, &DCQCN]
-            .map(|check| check.about(&subject).not_applicable(why))
-            .into();
-    }
-    let netdev = port.netdevs.first().map_or("", String::as_str);
-    let sight = Sight {
-        view,
-        device,
-        port,
-        subject,
-        netdev,
-        dcb: dcb::read(view.sysroot, netdev),
-        pause: ethtool::fields(view.sysroot, netdev, Aspect::Pause),
+    let sight = match Sight::of(view, device, port) {
+        Ok(sight) => sight,
+        Err(why) => {
+            return [&TRUST, &TOS, &PFC, &PAUSE, &DCBX, &DCQCN]
+                .map(|check| check.about(&device.with(port)).not_applicable(why))
+                .into();
+        }
     };
     vec![sight.trust(), sight.tos(), sight.pfc(), sight.global_pause(), sight.dcbx(), sight.dcqcn()]
+}
+
+/// A port's trust, PFC and pause in words; none of what is not known, or has no place on it.
+pub(super) fn in_words(view: &View, device: &Device, port: &Port) -> [Option<String>; 3] {
+    let Ok(sight) = Sight::of(view, device, port) else { return [None, None, None] };
+    let or_off = |on: Vec<String>| if on.is_empty() { "off".to_owned() } else { on.join(", ") };
+    let pfc = sight.lossless().map(|priorities| or_off(priorities.iter().map(u8::to_string).collect()));
+    let pause = sight.paused().map(|sides| or_off(sides.into_iter().map(str::to_owned).collect()));
+    [sight.trusted().known(), pfc, pause]
 }
 
 /// A port with what its driver says.
@@ -102,7 +97,33 @@ struct Sight<'s> {
     pause: Value<Fields>,
 }
 
-impl Sight<'_> {
+impl<'s> Sight<'s> {
+    /// Looks at a port, or says why there is nothing to be seen.
+    fn of(view: &'s View<'s>, device: &'s Device, port: &'s Port) -> Result<Sight<'s>, &'static str> {
+        if let Some(why) = device.why_software() {
+            return Err(why);
+        }
+        if !port.ethernet {
+            return Err("an InfiniBand port: it has credits, not pause frames");
+        }
+        let netdev = port.netdevs.first().ok_or("the port has no network device")?;
+        Ok(Sight {
+            view,
+            device,
+            port,
+            subject: device.with(port),
+            netdev,
+            dcb: dcb::read(view.sysroot, netdev),
+            pause: ethtool::fields(view.sysroot, netdev, Aspect::Pause),
+        })
+    }
+
+    /// The directions with 802.3x pause; none where that is not known.
+    fn paused(&self) -> Option<Vec<&'static str>> {
+        let fields = self.pause.as_ref().known()?;
+        Some(["rx", "tx"].into_iter().filter(|side| fields.get(*side) == Some(&1)).collect())
+    }
+
     /// Priorities with PFC; none where that is not known.
     fn lossless(&self) -> Option<&[u8]> {
         match &self.dcb {
@@ -208,8 +229,7 @@ impl Sight<'_> {
             shown.collect::<Vec<_>>().join(", ")
         });
         let draft = PAUSE.about(&self.subject).read(format!("ethtool -a {}", self.netdev), &words);
-        let Value::Known(fields) = &self.pause else { return draft.without("802.3x pause", &self.pause) };
-        let on: Vec<&str> = ["rx", "tx"].into_iter().filter(|side| fields.get(*side) == Some(&1)).collect();
+        let Some(on) = self.paused() else { return draft.without("802.3x pause", &self.pause) };
         let draft = if on.is_empty() {
             draft
         } else {

@@ -31,13 +31,30 @@ const COALESCING: Check = Check {
 
 /// Three findings a device.
 pub(super) fn findings(view: &View) -> Vec<Finding> {
-    let asked = [
-        (&RINGS, "-g", Aspect::Rings, ["rx", "tx", "rx_max", "tx_max"]),
-        (&CHANNELS, "-l", Aspect::Channels, ["combined", "rx", "tx", "max_combined"]),
-        (&COALESCING, "-c", Aspect::Coalescing, ["rx_usecs", "tx_usecs", "adaptive_rx", "adaptive_tx"]),
-    ];
-    let of_device = |device| asked.map(|asked| queue(view, device, asked));
+    let of_device = |device| ASKED.map(|asked| queue(view, device, asked));
     view.devices.iter().flat_map(of_device).collect()
+}
+
+const ASKED: [Asked; 3] = [
+    (&RINGS, "-g", Aspect::Rings, ["rx", "tx", "rx_max", "tx_max"]),
+    (&CHANNELS, "-l", Aspect::Channels, ["combined", "rx", "tx", "max_combined"]),
+    (&COALESCING, "-c", Aspect::Coalescing, ["rx_usecs", "tx_usecs", "adaptive_rx", "adaptive_tx"]),
+];
+
+/// Each check's name, and what the driver answers to it in words.
+pub(super) fn answers(view: &View, device: &Device) -> [(&'static str, Value<String>); 3] {
+    let netdevs = device.netdevs();
+    ASKED.map(|(check, _, aspect, names)| {
+        let answer = netdevs.first().map(|netdev| in_words(view, netdev, aspect, &names));
+        (check.name, answer.unwrap_or(Value::Absent))
+    })
+}
+
+fn in_words(view: &View, netdev: &str, aspect: Aspect, names: &[&str]) -> Value<String> {
+    ethtool::fields(view.sysroot, netdev, aspect).map(|fields| {
+        let shown = names.iter().filter_map(|name| fields.get(*name).map(|value| format!("{name} {value}")));
+        shown.collect::<Vec<_>>().join(", ")
+    })
 }
 
 /// A check, the letter with which `ethtool` shows the same, and the fields that matter.
@@ -49,11 +66,7 @@ fn queue(view: &View, device: &Device, (check, letter, aspect, names): Asked) ->
     let Some(netdev) = netdevs.first() else {
         return draft.not_applicable("the device has no network device");
     };
-    let fields = ethtool::fields(view.sysroot, netdev, aspect);
-    let in_words = fields.as_ref().map(|fields| {
-        let shown = names.iter().filter_map(|name| fields.get(*name).map(|value| format!("{name} {value}")));
-        shown.collect::<Vec<_>>().join(", ")
-    });
+    let in_words = in_words(view, netdev, aspect, &names);
     let draft = draft.read(format!("ethtool {letter} {netdev}"), &in_words);
     match in_words {
         Value::Known(words) => draft.fine(words),

@@ -125,6 +125,11 @@ const SOCKETS: [Socket; 12] = [
     },
 ];
 
+/// The names of all of them.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    SOCKETS.iter().map(|socket| socket.name)
+}
+
 /// One finding each.
 pub(super) fn findings(view: &View) -> Vec<Finding> {
     SOCKETS.iter().map(|socket| finding(view, socket)).collect()

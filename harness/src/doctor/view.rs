@@ -9,7 +9,7 @@ use host::{
     process::{self, Process},
 };
 
-use super::DoctorError;
+use super::{Devices, DoctorError};
 
 /// Daemons that rewrite what is set here.
 const DAEMONS: [&str; 5] = ["irqbalance", "tuned", "lldpad", "mlnx_affinity", "mlnx_tune"];
@@ -123,16 +123,17 @@ impl Device {
 }
 
 impl<'h> View<'h> {
-    /// Looks at a host, with all its devices or one.
-    pub(super) fn of(sysroot: &'h Sysroot, only: Option<&str>) -> Result<View<'h>, DoctorError> {
+    /// Looks at a host, with these of its devices.
+    pub(super) fn of(sysroot: &'h Sysroot, devices: &Devices) -> Result<View<'h>, DoctorError> {
         if !sysroot.exists("/proc") && !sysroot.exists("/sys") {
             return Err(DoctorError::NoHost(sysroot.path("/")));
         }
         let known = nic::names(sysroot).known().unwrap_or_default();
-        let names = match only {
-            None => known,
-            Some(name) if known.iter().any(|other| other == name) => vec![name.to_owned()],
-            Some(name) => return Err(DoctorError::NoDevice { name: name.to_owned(), known }),
+        let names = match devices {
+            Devices::All => known,
+            Devices::One(name) if known.contains(name) => vec![name.clone()],
+            Devices::One(name) => return Err(DoctorError::NoDevice { name: name.clone(), known }),
+            Devices::None => Vec::new(),
         };
         // The table is read once: on a host of many CPUs it has megabytes.
         let irqs: Vec<u32> =

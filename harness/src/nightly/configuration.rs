@@ -13,6 +13,8 @@ use schema::{
 };
 use serde_json::Value;
 
+use crate::words;
+
 /// Digits of the digest of verbs-bench that stand for it.
 const DIGITS: usize = 12;
 /// Fields of a spec that are not configuration: part of the series, told as granted or as placed, without a share in the
@@ -100,7 +102,7 @@ fn of_side(side: &SideRecord) -> BTreeMap<String, String> {
         ("active_mtu", Some(device.active_mtu.to_string())),
         ("gid_type", gid.as_ref().map(gid_type)),
         ("kernel", Some(host.kernel.clone())),
-        ("boot_command_line", host.kernel_cmdline.as_deref().map(boot_words)),
+        ("boot_command_line", host.kernel_cmdline.as_deref().map(words::boot_words)),
         ("cpu", host.cpu_model.clone()),
         ("cpus_online", host.cpus_online.clone()),
         ("cpus_isolated", host.cpus_isolated.clone()),
@@ -126,12 +128,6 @@ fn gid_type(gid: &GidRecord) -> String {
         }
         _ => gid.gid_type.clone(),
     }
-}
-
-/// The kernel's command line without the words that name the kernel itself, which is told by its release.
-fn boot_words(line: &str) -> String {
-    let names_the_kernel = |word: &&str| word.starts_with("BOOT_IMAGE=") || word.starts_with("initrd=");
-    line.split_whitespace().filter(|word| !names_the_kernel(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn binary(version: &str, sha256: Option<&str>) -> String {
@@ -221,7 +217,7 @@ mod tests {
 
     #[test]
     fn the_command_line_counts_but_not_the_name_of_the_kernel_in_it() {
-        let boot = |line: &str| boot_words(line);
+        let boot = |line: &str| words::boot_words(line);
         assert_eq!(boot("BOOT_IMAGE=/vmlinuz-6.12 ro isolcpus=2-3"), "ro isolcpus=2-3");
         assert_eq!(boot("BOOT_IMAGE=/vmlinuz-6.13 ro isolcpus=2-3"), boot("initrd=x ro isolcpus=2-3"));
     }

@@ -16,7 +16,7 @@ use host::Sysroot;
 use schema::{Diagnosis, Finding, SCHEMA_VERSION, Severity, Step};
 
 use super::{
-    DoctorError, HOST, findings,
+    Devices, DoctorError, HOST, findings,
     view::{Device, View},
 };
 
@@ -82,7 +82,7 @@ pub fn diagnose(
     device: Option<&str>,
     symptom: Symptom,
 ) -> Result<Vec<Diagnosis>, DoctorError> {
-    let view = View::of(sysroot, device)?;
+    let view = View::of(sysroot, &Devices::named(device))?;
     if symptom == Symptom::DriverLoad {
         return Ok(vec![conclude(symptom, HOST, driver_load::steps(&view))]);
     }
