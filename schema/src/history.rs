@@ -97,6 +97,8 @@ pub enum Origin {
     Measured,
     /// Logs of another tool.
     Imported,
+    /// Pairs of a cluster, rolled up by node, leaf switch or pair.
+    Cluster,
 }
 
 /// What a campaign of a night was for.
@@ -131,8 +133,11 @@ pub struct Night {
     pub started_at_unix_ms: u64,
     /// End, ms since 1970 UTC; null for a night that did not come to its end.
     pub ended_at_unix_ms: Option<u64>,
-    /// Its campaigns; empty for imported logs.
+    /// Its campaigns; empty for imported logs and clusters.
     pub campaigns: Vec<NightCampaign>,
+    /// The cluster whose pairs its values are of; null for others.
+    #[serde(default)]
+    pub cluster: Option<i64>,
 }
 
 /// What a value must reach whatever the history says, and where that number comes from.

@@ -37,7 +37,13 @@ pub(super) fn write_all(
 /// The histograms of a night, as an interval log.
 pub(super) fn histograms(store: &Store, night: &Night) -> anyhow::Result<Vec<u8>> {
     if night.campaigns.is_empty() {
-        let refused = format!("night {} was imported and has no histograms", night.id);
+        let refused = match night.cluster {
+            Some(cluster) => format!(
+                "night {} is of the pairs of cluster {cluster}; histograms are with each: rdma-harness cluster export",
+                night.id
+            ),
+            None => format!("night {} was imported and has no histograms", night.id),
+        };
         return Err(UsageError(refused).into());
     }
     let campaigns: Vec<Campaign> =

@@ -4,6 +4,7 @@
 //! them judged, makes again what stands out, and says what came out. Judging is `reports::history`; keeping is the store's.
 
 mod agents;
+mod conclude;
 mod configuration;
 mod crew;
 mod kept;

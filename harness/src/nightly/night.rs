@@ -6,11 +6,13 @@
 
 use std::time::Duration;
 
-use reports::history::{NightReport, fence_hits, judge};
-use schema::{Campaign, History, NightPart, Reported};
+use reports::history::{NightReport, fence_hits};
+use schema::{Campaign, History, NightPart};
 
 use super::{
-    Crew, Derived, Entry, Leg, NightObserver, Suite, derive, fresh_seed,
+    Crew, Derived, Entry, Leg, NightObserver, Suite,
+    conclude::conclude,
+    derive, fresh_seed,
     kept::{Absent, night_values, without_limit},
 };
 use crate::{
@@ -92,14 +94,7 @@ impl<C: Crew> Night<'_, C> {
             measured[*entry].again = self.derive(NightPart::Confirm, *entry)?;
         }
         let history = if again.is_empty() { history } else { self.keep(&measured)? };
-        let mut report =
-            judge(&history, self.id, &self.suite.rules).expect("the night is of its own history");
-        self.store.keep_reported(self.id, &reported(&report))?;
-        let ended = words::unix_ms();
-        self.store.end_night(self.id, ended)?;
-        for night in report.nights.iter_mut().chain([&mut report.night]).filter(|night| night.id == self.id) {
-            night.ended_at_unix_ms = Some(ended);
-        }
+        let report = conclude(self.store, &history, self.id, &self.suite.rules)?;
         Ok(NightEnding::Judged(Box::new(report)))
     }
 
@@ -225,25 +220,4 @@ impl<C: Crew> Night<'_, C> {
         };
         (0..self.suite.entries.len()).filter(|n| of(&self.suite.entries[*n])).collect()
     }
-}
-
-/// What was said, for later nights to know what is new.
-fn reported(report: &NightReport) -> Vec<Reported> {
-    let mut all: Vec<Reported> = Vec::new();
-    for finding in &report.findings {
-        for member in &finding.members {
-            let said = Reported {
-                night: report.night.id,
-                series: member.series,
-                found_by: member.found_by,
-                certainty: member.certainty,
-                trend: finding.trend,
-                since: finding.since,
-            };
-            if !all.iter().any(|other| (other.series, other.found_by) == (said.series, said.found_by)) {
-                all.push(said);
-            }
-        }
-    }
-    all
 }

@@ -1,6 +1,6 @@
 //! Nights in the store: begun, filled with campaigns and values, ended, and found again.
 
-use rusqlite::{Connection, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use schema::{Night, NightCampaign, NightPart, Origin, Reported};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 pub struct NewNight<'n> {
     /// Name of the suite.
     pub suite: &'n str,
-    /// The suite file as it is.
+    /// The suite file as it is; empty for imported logs, which have none, and for clusters, which keep it themselves.
     pub suite_toml: &'n str,
     /// Where its values will come from.
     pub origin: Origin,
@@ -154,8 +154,13 @@ fn night(connection: &Connection, row: &Row<'_>) -> Result<Night, RowError> {
     while let Some(row) = rows.next()? {
         campaigns.push(NightCampaign { campaign: row.get(0)?, part: from_word(row.get(1)?)? });
     }
+    let cluster = connection
+        .prepare_cached("SELECT cluster FROM night_cluster WHERE night = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()?;
     Ok(Night {
         id,
+        cluster,
         suite: row.get(1)?,
         origin: from_word(row.get(2)?)?,
         started_at_unix_ms: row.get::<_, i64>(3)? as u64,

@@ -61,7 +61,7 @@ fn why(night: &NightValue) -> String {
 pub(super) fn due(track: &Track, past: &Past) -> bool {
     let (tonight, night) = (past.tonight(), &past.nights[past.tonight()]);
     let before = || tonight.checked_sub(1).and_then(|before| track.on(before)).is_some();
-    track.on(tonight).is_some() || (night.origin == Origin::Measured && before())
+    track.on(tonight).is_some() || (night.origin != Origin::Imported && before())
 }
 
 /// Series by their state; `due` says of each whether the night was to measure it.

@@ -18,8 +18,9 @@ use schema::{
 use serde::Serialize;
 
 use super::{
-    Of, Store, StoreError,
+    NewNight, Of, Store, StoreError,
     columns::{RowError, from_word, json, new_uid, word},
+    night,
 };
 
 pub use round::KeptPair;
@@ -188,14 +189,21 @@ impl Store {
             .ok_or_else(|| StoreError::NoCluster { file: self.file.clone(), cluster: asked })
     }
 
-    /// Links a cluster to the night that its values are of.
-    pub fn keep_night_of_cluster(&mut self, cluster: i64, night: i64) -> Result<(), StoreError> {
+    /// Begins the night that the values of a cluster go into.
+    pub fn begin_night_of_cluster(&mut self, cluster: i64, new: &NewNight<'_>) -> Result<i64, StoreError> {
         self.known_cluster(cluster)?;
-        self.known_night(night)?;
         self.write("writing the night of a cluster to", Of::Cluster(cluster), |transaction| {
+            let night = night::insert(transaction, new, &new_uid()?, None)?;
             transaction.execute("INSERT INTO night_cluster VALUES (?1, ?2)", [night, cluster])?;
-            Ok(())
+            Ok(night)
         })
+    }
+
+    /// The night that the values of a cluster go into, if it has begun.
+    pub fn night_of_cluster(&self, cluster: i64) -> Result<Option<i64>, StoreError> {
+        let found = "SELECT night FROM night_cluster WHERE cluster = ?1";
+        let found = self.connection.query_row(found, [cluster], |row| row.get(0)).optional();
+        found.map_err(self.failed("reading the night of a cluster from"))
     }
 
     /// Refuses a number that is no cluster's.

@@ -7,15 +7,12 @@ use reports::testing::Sample;
 use rusqlite::Connection;
 use schema::{
     Certainty, Cluster, ClusterNode, ClusterWorkload, Configuration, Directions, FoundBy, LauncherKind,
-    Metric, Nanos, NodeAudit, NodeState, Outcome, PairOutcome, PairPoint, PairRole, PairRun, PatternKind,
-    Reported, Round, RoundPart, RunRecord, SCHEMA_VERSION, Side, Stage, Trend,
+    Metric, Nanos, NodeAudit, NodeState, Origin, Outcome, PairOutcome, PairPoint, PairRole, PairRun,
+    PatternKind, Reported, Round, RoundPart, RunRecord, SCHEMA_VERSION, Side, Stage, Trend,
 };
 
 use super::*;
-use crate::store::{
-    PruneRule, migrations,
-    tests::{begin_night, value},
-};
+use crate::store::{PruneRule, migrations, tests::value};
 
 fn record() -> RunRecord {
     Sample { blocks: 1, latencies: 2_000, ..Sample::default() }.campaign().runs.swap_remove(0).record
@@ -151,6 +148,11 @@ fn ended(folder: &Path, name: &str) -> (PathBuf, Store, Cluster) {
     (file, store, cluster)
 }
 
+fn begin_night(store: &mut Store, cluster: i64) -> i64 {
+    let new = NewNight { suite: "c", suite_toml: "", origin: Origin::Cluster, started_at_unix_ms: 1_000 };
+    store.begin_night_of_cluster(cluster, &new).unwrap()
+}
+
 #[test]
 fn a_cluster_comes_back_exactly_with_every_record() {
     let folder = tempfile::tempdir().unwrap();
@@ -258,9 +260,8 @@ fn another_stores_cluster_is_added_once_and_brought_to_its_end() {
     cluster.nodes[1].state = NodeState::Lost { why: "its link ended".into(), at_unix_ms: 5 };
     theirs.keep_cluster_nodes(id, &cluster.nodes).unwrap();
     theirs.end_cluster(id, 9_000).unwrap();
-    let night = begin_night(&mut theirs, "c", 1_000);
+    let night = begin_night(&mut theirs, id);
     theirs.keep_values(night, &[value("write", 1.0)]).unwrap();
-    theirs.keep_night_of_cluster(id, night).unwrap();
     theirs.end_night(night, 9_000).unwrap();
     let merged = ours.merge(&file).unwrap();
     assert_eq!((merged.clusters.added, merged.clusters.known), (0, 1));
@@ -271,6 +272,7 @@ fn another_stores_cluster_is_added_once_and_brought_to_its_end() {
     assert_eq!(ours.pair_record(2, 5).unwrap(), record());
     assert_eq!(ours.cluster(first.id).unwrap(), first, "and what was here is as it was");
     assert_eq!(ours.clusters().unwrap()[0].night, Some(1));
+    assert_eq!(ours.night(1).unwrap().unwrap().cluster, Some(2));
 
     let again = ours.merge(&file).unwrap();
     assert_eq!((again.clusters.added, again.rounds.added, again.rounds.known), (0, 0, 3));
@@ -307,9 +309,10 @@ fn records_of_old_clusters_go_and_their_numbers_stay() {
     assert_eq!(store.prunable(&all).unwrap().clusters, [cluster.id], "and one that waits is not touched");
     assert_eq!(store.prunable(&PruneRule { before_unix_ms: 1_000, ..all }).unwrap().clusters, [0_i64; 0]);
 
-    let night = begin_night(&mut store, "c", 1_000);
+    assert_eq!(store.night_of_cluster(cluster.id).unwrap(), None);
+    let night = begin_night(&mut store, cluster.id);
+    assert_eq!(store.night_of_cluster(cluster.id).unwrap(), Some(night));
     store.keep_values(night, &[value("write", 1.0)]).unwrap();
-    store.keep_night_of_cluster(cluster.id, night).unwrap();
     store.end_night(night, 9_000).unwrap();
     let series = store.history("c", None).unwrap().series[0].id;
     let said = Reported {

@@ -1,7 +1,7 @@
 //! One series in full, in a terminal: its nights as a plot, what changed and by how much, under which configurations, what people
 //! said, and the runs of the last nights with how to see them.
 
-use schema::{Certainty, Direction, Origin};
+use schema::{Certainty, Direction, Night, Origin};
 
 use super::{
     campaigns::{self, Behind, Campaigns},
@@ -301,6 +301,7 @@ impl Page<'_> {
     fn campaigns(&self, night: i64) -> String {
         match words::night_of(self.screen.report, night) {
             Some(night) if night.origin == Origin::Imported => "imported".to_owned(),
+            Some(Night { cluster: Some(cluster), .. }) => format!("cluster {cluster}"),
             _ => self.campaigns_of(night).iter().map(Behind::name).collect::<Vec<_>>().join(", "),
         }
     }

@@ -107,6 +107,7 @@ fn night(id: i64) -> Night {
         started_at_unix_ms: at(id),
         ended_at_unix_ms: Some(at(id) + 41 * 60 * 1000),
         campaigns: if id == LAST { vec![first, again] } else { vec![first] },
+        cluster: None,
     }
 }
 

@@ -271,6 +271,7 @@ fn night(index: usize) -> Night {
         started_at_unix_ms,
         ended_at_unix_ms: Some(started_at_unix_ms + 1_800_000),
         campaigns: vec![NightCampaign { campaign: 100 + index as i64, part: NightPart::First }],
+        cluster: None,
     }
 }
 
