@@ -2,17 +2,22 @@
 //!
 //! A suite (`suite/`) names what a pair measures, its pattern (`pattern/`) which pairs run at the same time. Someone has to
 //! start an agent on every node (`launch/`); who looks after them from then on is the crew (`crew.rs`), in earnest a fleet of
-//! agents (`fleet/`). Judging is `reports::cluster`; keeping is the store's.
+//! agents (`fleet/`). `measuring/` makes the rounds, and those that measure suspects again. Judging is `reports::cluster`; keeping is
+//! the store's.
 
+mod conclude;
 mod crew;
 mod fleet;
 pub mod launch;
+pub mod measuring;
 mod node;
 pub mod pattern;
 pub mod plan;
 mod soft;
 pub mod suite;
+mod wishes;
 
+pub use conclude::conclude;
 pub use crew::{Crew, PairResult, PairTask, RoundResult};
 pub use fleet::{Fleet, FleetWishes};
 pub use node::{Mustered, Rank, WantedNode};

@@ -2,6 +2,8 @@
 
 mod nodes;
 mod plan;
+mod progress;
+mod run;
 
 use clap::{Args, Subcommand};
 
@@ -11,6 +13,7 @@ use crate::exit::Exit;
 /// Arguments of `cluster`.
 #[derive(Args)]
 #[command(after_help = "Examples:
+  rdma-harness cluster run scenarios/cluster/soft.toml
   rdma-harness cluster plan scenarios/cluster/soft.toml --nodes 8
   rdma-harness cluster plan scenarios/cluster/roce.toml --launcher ssh --hostfile rack.hosts
 
@@ -22,13 +25,16 @@ pub(super) struct Cluster {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Measure the pairs of a cluster, and say which node, link or switch stands out
+    Run(run::Run),
     /// Show which pairs a suite would measure, in which rounds, for how long, and what is kept
     Plan(plan::Plan),
 }
 
 impl Cluster {
-    pub(super) fn execute(self, _place: &Place) -> anyhow::Result<Exit> {
+    pub(super) fn execute(self, place: &Place) -> anyhow::Result<Exit> {
         match self.command {
+            Command::Run(run) => run.execute(place),
             Command::Plan(plan) => plan.execute(),
         }
     }
