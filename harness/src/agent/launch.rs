@@ -24,16 +24,25 @@ pub struct Launcher {
     pub verbs_bench: Option<PathBuf>,
     /// Program and first arguments that reach another host.
     ssh: Vec<String>,
-    /// The program there.
-    remote: String,
+    /// The program there, where it is named.
+    remote: Option<String>,
 }
 
 impl Launcher {
     /// As the environment says.
     pub fn from_environment(verbs_bench: Option<PathBuf>) -> Self {
-        let said = |name, default: &str| env::var(name).unwrap_or_else(|_| default.to_owned());
-        let ssh = said(SSH_VARIABLE, SSH).split_whitespace().map(str::to_owned).collect();
-        Launcher { verbs_bench, ssh, remote: said(REMOTE_VARIABLE, REMOTE) }
+        let ssh = env::var(SSH_VARIABLE).unwrap_or_else(|_| SSH.to_owned());
+        let ssh = ssh.split_whitespace().map(str::to_owned).collect();
+        Launcher { verbs_bench, ssh, remote: env::var(REMOTE_VARIABLE).ok() }
+    }
+
+    /// The program on nodes that a scheduler reaches: the one that is named for other hosts, else this one, since they share
+    /// folders as a rule.
+    ///
+    /// # Errors
+    /// When this program can't find itself.
+    pub fn remote_program(&self) -> io::Result<PathBuf> {
+        self.remote.as_ref().map_or_else(env::current_exe, |program| Ok(program.into()))
     }
 
     /// The command that starts an agent and joins its stdin and stdout.
@@ -64,7 +73,7 @@ impl Launcher {
                 let program = self.ssh.first().map_or("ssh", String::as_str);
                 let mut command = Command::new(program);
                 command.args(self.ssh.iter().skip(1)).args(["-T", "--", destination]);
-                let remote = host.agent.as_deref().unwrap_or(&self.remote);
+                let remote = host.agent.as_deref().or(self.remote.as_deref()).unwrap_or(REMOTE);
                 let more = more.iter().map(|word| format!(" {}", quoted(word))).collect::<String>();
                 command.arg(format!("{} agent{more}", quoted(remote)));
                 return Ok(piped(command));
@@ -101,7 +110,7 @@ mod tests {
         let launcher = Launcher {
             verbs_bench: Some("/opt/vb".into()),
             ssh: vec!["ssh".into(), "-p".into(), "2222".into()],
-            remote: REMOTE.into(),
+            remote: None,
         };
         let more = more.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let command = launcher.command_of(host, &more).unwrap();

@@ -1,7 +1,7 @@
 //! The agent of one side of a run, on its own host, and the controller's end of the link to it.
 //!
 //! An agent is `rdma-harness agent`: a launcher starts it once a campaign, here, in a network namespace or through ssh, and
-//! drives it over its stdin and stdout. It alone starts verbs-bench, tunes its host and watches it. When the link ends, however
+//! drives it over its stdin and stdout; or someone else starts it, and it connects (`join/`). It alone starts verbs-bench, tunes its host and watches it. When the link ends, however
 //! that happens, it ends what it started, turns its host back and goes.
 
 mod audit;
@@ -10,6 +10,7 @@ mod device;
 pub(crate) mod ended;
 pub mod identity;
 mod job;
+pub mod join;
 pub mod launch;
 pub mod link;
 mod locate;
