@@ -13,10 +13,11 @@ use schema::LauncherKind;
 use super::{
     Ask, LaunchError, host_file,
     host_file::Entry,
-    node_set,
+    node_set, slurm,
     topology::{self, Topology},
 };
 use crate::{
+    agent::identity::{self, Environment},
     cluster::WantedNode,
     scenario::{Fault, FaultReport, Place, SideHost},
 };
@@ -31,8 +32,17 @@ const MOST: u32 = 1 << 14;
 /// # Errors
 /// When files can't be read or say what can't be meant, sets are none, or what is asked contradicts itself.
 pub fn wanted(ask: &Ask) -> Result<Vec<WantedNode>, LaunchError> {
+    within(ask, &identity::of_this_process())
+}
+
+fn within(ask: &Ask, environment: &Environment) -> Result<Vec<WantedNode>, LaunchError> {
+    let allocated = match ask.kind {
+        LauncherKind::Slurm => Some(slurm::nodes(environment).map_err(LaunchError::Wrong)?),
+        _ => None,
+    };
     let listed = ask.hostfile.as_deref().map(|file| read(file, "host file", host_file::parse)).transpose()?;
     let entries = match (&ask.nodes, listed) {
+        (None, None) if allocated.is_some() => allocated.into_iter().flatten().map(named).collect(),
         (None, None) => return Err(LaunchError::Wrong(nobody(ask.kind))),
         (None, Some(entries)) => entries,
         (Some(nodes), None) => names(ask.kind, nodes)?.into_iter().map(named).collect(),
@@ -73,7 +83,7 @@ fn names(kind: LauncherKind, text: &str) -> Result<Vec<String>, LaunchError> {
         let faults = vec![Fault::new("", span, what).advice(advice)];
         LaunchError::Faults(FaultReport { file: "--nodes".into(), source: text.to_owned(), faults })
     };
-    if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return match (kind, text.parse::<u32>()) {
             (LauncherKind::Local | LauncherKind::Join, Ok(count @ 1..=MOST)) => {
                 Ok((1..=count).map(|number| format!("node{number}")).collect())
@@ -108,6 +118,11 @@ fn pick(kind: LauncherKind, nodes: &str, entries: Vec<Entry>) -> Result<Vec<Entr
 fn node(ask: &Ask, entry: Entry, topology: Option<&Topology>) -> Result<WantedNode, LaunchError> {
     let switches = switches(&entry, topology)?;
     let Entry { name, at, device, soft, address, agent, .. } = entry;
+    if let (Some(device), Some(_)) = (device.as_deref().filter(|device| *device != LOCAL_DEVICE), &soft) {
+        return Err(LaunchError::Wrong(format!(
+            "{name}: `soft=` in the host file is of the software NIC, and its device is {device}; leave one of them out"
+        )));
+    }
     let mut node = WantedNode { name, host: None, device, soft, address, switches };
     match ask.kind {
         LauncherKind::Local | LauncherKind::Ssh => {
@@ -173,13 +188,12 @@ mod tests {
     use super::*;
 
     fn ask(kind: LauncherKind, nodes: Option<&str>) -> Ask {
-        Ask {
-            kind,
-            nodes: nodes.map(str::to_owned),
-            hostfile: None,
-            topology: None,
-            wait: super::super::WAIT,
-        }
+        Ask { nodes: nodes.map(str::to_owned), ..Ask::new(kind) }
+    }
+
+    fn allocation() -> Environment {
+        let variables = [("SLURM_JOB_ID", "7"), ("SLURM_JOB_NODELIST", "node[1-3]")];
+        variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
     }
 
     fn file(text: &str) -> tempfile::NamedTempFile {
@@ -189,7 +203,7 @@ mod tests {
     }
 
     fn wrong(ask: &Ask) -> String {
-        let error = wanted(ask).unwrap_err();
+        let error = within(ask, &allocation()).unwrap_err();
         assert!(error.is_wrong_use());
         error.to_string()
     }
@@ -240,8 +254,28 @@ mod tests {
             wrong(&Ask { nodes: Some("d".into()), ..asked.clone() }).contains("no line in the host file")
         );
         assert!(wrong(&Ask { kind: LauncherKind::Slurm, ..asked }).contains("`at=`"));
+        let odd = file("a device=mlx5_0 soft=rate=1Gbps\n");
+        let odd = Ask { hostfile: Some(odd.path().into()), ..ask(LauncherKind::Ssh, None) };
+        assert!(wrong(&odd).contains("its device is mlx5_0"));
         let missing = Ask { hostfile: Some("/nowhere/hosts".into()), ..ask(LauncherKind::Ssh, None) };
         assert!(wrong(&missing).contains("/nowhere/hosts"));
+    }
+
+    #[test]
+    fn an_allocation_is_all_of_its_nodes_or_those_that_are_named() {
+        let names = |asked: &Ask| {
+            let nodes = within(asked, &allocation()).unwrap();
+            assert!(nodes.iter().all(|node| node.host.is_none() && node.device.is_none()));
+            nodes.into_iter().map(|node| node.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&ask(LauncherKind::Slurm, None)), ["node1", "node2", "node3"]);
+        assert_eq!(
+            names(&ask(LauncherKind::Slurm, Some("node[3-4]"))),
+            ["node3", "node4"],
+            "who is absent is told later"
+        );
+        let outside = within(&ask(LauncherKind::Slurm, None), &Environment::new()).unwrap_err();
+        assert!(outside.is_wrong_use() && outside.to_string().contains("salloc"));
     }
 
     #[test]
