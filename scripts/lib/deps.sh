@@ -26,6 +26,12 @@ declare -A deps=(
     [browser]='node=nodejs
         npm=npm
         chromium=chromium'
+    [cluster]='python3=python3
+        munged=munge
+        slurmctld=slurmctld
+        slurmd=slurmd
+        srun=slurm-client
+        /usr/lib/*/slurm*/auth_munge.so=slurm-wlm-basic-plugins'
     [guest]='qemu-system-x86_64=qemu-system-x86
         busybox=busybox-static
         cpio=cpio
