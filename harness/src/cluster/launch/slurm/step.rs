@@ -37,6 +37,8 @@ const FAILED: &str = " failed on node ";
 const MOST_LINES: usize = 1000;
 /// How often a step that is about to end is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long what a step said last may take to be read.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How long srun may take to end when it is told to.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -44,7 +46,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(in super::super) struct Step {
     process: Process,
     lines: Arc<Mutex<Vec<String>>>,
-    reader: Option<JoinHandle<()>>,
+    reader: JoinHandle<()>,
 }
 
 impl Step {
@@ -82,15 +84,12 @@ impl Step {
                 }
             }
         });
-        let step = Step { process, lines, reader: Some(reader) };
-        handed.map(|()| step).or_else(|error| {
-            // An srun that ended at once has a reason; that is told by what it said.
-            if error.kind() == io::ErrorKind::BrokenPipe {
-                Err(io::Error::other("srun ended at once"))
-            } else {
-                Err(error)
-            }
-        })
+        let step = Step { process, lines, reader };
+        match handed {
+            // An srun that ended at once says why on stderr.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+            _ => Ok(step),
+        }
     }
 
     /// Whether srun has ended, however.
@@ -131,8 +130,10 @@ impl Step {
             ));
             self.stop();
         }
-        if let Some(reader) = self.reader.take().filter(JoinHandle::is_finished) {
-            let _ = reader.join(); // it panics with the process
+        // What it said last may be on its way; a process of its own that holds the pipe is not waited for.
+        let deadline = Instant::now() + LAST_WORDS;
+        while !self.reader.is_finished() && Instant::now() < deadline {
+            thread::sleep(LOOK_EVERY);
         }
         let of_agent = |line: &String| {
             let (label, words) = line.split_once(": ")?;
