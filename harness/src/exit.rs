@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use rdma_harness::{
-    cluster::{launch::LaunchError, pattern::PatternError},
+    cluster::{drain::DrainError, launch::LaunchError, pattern::PatternError},
     doctor::DoctorError,
     scenario::{ScenarioError, profile::ProfileError},
     snapshot::SnapshotError,
@@ -45,6 +45,7 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
         error.downcast_ref::<StoreError>(),
         Some(
             StoreError::NoCampaign { .. }
+                | StoreError::NoCluster { .. }
                 | StoreError::NoNight { .. }
                 | StoreError::NoSeries { .. }
                 | StoreError::Missing { .. }
@@ -60,12 +61,20 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
         Some(TuneError::Value { .. } | TuneError::CheckOnly { .. })
     );
     let wrong_launch = error.downcast_ref::<LaunchError>().is_some_and(LaunchError::is_wrong_use);
+    let wrong_drain = error.downcast_ref::<DrainError>().is_some_and(DrainError::is_wrong_use);
     let wrong_text = error.is::<ScenarioError>()
         || error.is::<SuiteError>()
         || error.is::<PatternError>()
         || error.is::<ProfileError>()
         || error.is::<UsageError>();
-    if asked_wrongly || no_such_device || no_place || wrong_tuning || wrong_launch || wrong_text {
+    if asked_wrongly
+        || no_such_device
+        || no_place
+        || wrong_tuning
+        || wrong_launch
+        || wrong_drain
+        || wrong_text
+    {
         Exit::Usage
     } else {
         Exit::CouldNotRun

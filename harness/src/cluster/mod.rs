@@ -7,6 +7,7 @@
 
 mod conclude;
 mod crew;
+pub mod drain;
 mod fleet;
 pub mod launch;
 pub mod measuring;

@@ -1,5 +1,6 @@
 //! `cluster`: many nodes, every pair. One file a subcommand.
 
+mod drain;
 mod nodes;
 mod plan;
 mod progress;
@@ -29,6 +30,8 @@ enum Command {
     Run(run::Run),
     /// Show which pairs a suite would measure, in which rounds, for how long, and what is kept
     Plan(plan::Plan),
+    /// Drain the nodes in Slurm that a cluster found slow, and give back those that are well (shows it, unless told to do it)
+    Drain(drain::Drain),
 }
 
 impl Cluster {
@@ -36,6 +39,7 @@ impl Cluster {
         match self.command {
             Command::Run(run) => run.execute(place),
             Command::Plan(plan) => plan.execute(),
+            Command::Drain(drain) => drain.execute(place),
         }
     }
 }
