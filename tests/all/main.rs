@@ -5,6 +5,7 @@ mod agents;
 mod arrows;
 mod bad_input;
 mod bad_scenarios;
+mod cluster_plan;
 mod doctor;
 mod explain;
 mod factors;
