@@ -1,14 +1,18 @@
 //! Fleets of stand-ins, and of agents with scripts for verbs-bench.
 
+mod scripted;
 mod stand_in;
 mod tuning;
 
-use std::{thread, time::Duration};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use schema::{NodeState, Outcome, RunRecord, Side, Stage};
 
 use self::stand_in::{Deed, Kind, Manner, Theatre, limits, task};
-use super::{Crew, Event, Fleet, FleetWishes};
+use super::{Crew, Event, Fleet, FleetWishes, Limits, ear::News};
 use crate::{cluster::Rank, interrupt::Interrupt};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -244,7 +248,7 @@ fn an_interrupt_while_they_meet_leaves_those_absent_who_have_not_come() {
         thread::sleep(Duration::from_millis(100));
         events.send(Event::Interrupted)
     });
-    let fleet = stage.meet(&FleetWishes::default(), super::Limits::default());
+    let fleet = stage.meet(&FleetWishes::default(), Limits::default());
     assert!(matches!(&fleet.nodes()[1].state, NodeState::Absent { .. }), "{:?}", fleet.nodes()[1]);
 }
 
@@ -264,4 +268,25 @@ fn who_does_not_tell_the_time_is_lost_and_who_is_not_audited_is_remarked_on() {
     let round = measure(&mut fleet, &[(0, 1), (0, 2)]);
     assert_eq!(whys(&round)[0], "completed");
     assert!(lost(&fleet, 2).contains("did not tell the time within 3 s"), "{}", lost(&fleet, 2));
+}
+
+#[test]
+fn silence_is_noticed_but_not_while_we_were_away_ourselves() {
+    let mut theatre = Theatre::new(good(2));
+    let limits = Limits { silence: Duration::from_secs(12), ..limits() };
+    let mut fleet = theatre.meet(&FleetWishes::default(), limits);
+    let long_ago = |fleet: &Fleet| Instant::now() - 2 * fleet.limits.silence;
+    // Nobody looked for so long: whoever was stopped was us.
+    fleet.members[0].heard_at = long_ago(&fleet);
+    fleet.look_at = long_ago(&fleet);
+    assert!(!matches!(fleet.hear(Instant::now()), Some(News::Lost(_))));
+    assert!(fleet.is_here(0));
+    fleet.members[0].heard_at = long_ago(&fleet);
+    fleet.look_at = Instant::now();
+    assert!(matches!(fleet.hear(Instant::now()), Some(News::Lost(0))));
+    assert!(fleet.is_here(1) && lost(&fleet, 0).contains("silent"));
+    // Once lost, always lost.
+    let late = crate::agent::protocol::Report::Clock { monotonic_ns: 1 };
+    fleet.events.send(Event::Report(0, late)).unwrap();
+    assert!(fleet.hear(Instant::now()).is_none());
 }

@@ -82,8 +82,8 @@ pub(super) fn play(
                 let (output, pause) = (output.clone(), Duration::from_millis(silence_ms.unwrap_or(600) / 6));
                 thread::spawn(move || {
                     while output.pipe.lock().unwrap().is_some() {
-                        output.say(&Report::Alive {});
                         thread::sleep(pause);
+                        output.say(&Report::Alive {});
                     }
                 });
             }
