@@ -66,7 +66,7 @@ check_licences() {
 browser() {
     local sample
     rm -rf "$artifacts/browser"
-    mkdir -p "$artifacts/browser/dashboards"
+    mkdir -p "$artifacts/browser/dashboards" "$artifacts/browser/clusters"
     for sample in several_sizes factors unstable inconclusive failed_runs watched large; do
         cargo run --locked --quiet --package reports --features testing --example sample -- \
             "$sample" "$artifacts/browser/$sample.html" >/dev/null || return
@@ -75,10 +75,15 @@ browser() {
         cargo run --locked --quiet --package reports --features testing --example history -- \
             "$sample" "$artifacts/browser/dashboards/${sample,,}.html" >/dev/null || return
     done
+    for sample in RACK FINE AWKWARD LARGE; do
+        cargo run --locked --quiet --package reports --features testing --example cluster -- \
+            "$sample" "$artifacts/browser/clusters/${sample,,}.html" >/dev/null || return
+    done
     cp "$artifacts/quickstart/report.html" "$artifacts/browser/quickstart.html" &&
         (cd tests/browser && npm ci --no-audit --no-fund &&
             node report.mjs "$artifacts/browser" "$artifacts/browser"/*.html &&
-            node dashboard.mjs "$artifacts/browser/dashboards" "$artifacts/browser/dashboards"/*.html)
+            node dashboard.mjs "$artifacts/browser/dashboards" "$artifacts/browser/dashboards"/*.html &&
+            node cluster.mjs "$artifacts/browser/clusters" "$artifacts/browser/clusters"/*.html)
 }
 
 # Built like the other tests; the programs under test are the release build in the guest too.

@@ -127,6 +127,8 @@ function start(data) {
   heads.forEach((head) => {
     const button = element("button", head.textContent);
     button.type = "button";
+    // On paper the name stands there instead of the button.
+    head.dataset.name = head.textContent;
     head.replaceChildren(button);
     button.addEventListener("click", () => sortNodes(head, measure()));
   });

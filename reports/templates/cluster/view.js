@@ -2,7 +2,9 @@
 const view = { measure: 0, residual: false, middle: false, order: [], place: [], cell: 1, x: 0, y: 0, chosen: undefined };
 const canvas = document.getElementById("canvas");
 const map = document.getElementById("map");
+/** The nearest: a cell as large as this, or four times as large as when all are seen. */
 const MOST_CELL = 64;
+const MOST_NEAR = 4;
 const frame = { left: 0, top: 0, size: 0 };
 
 const natural = new Intl.Collator("en", { numeric: true });
@@ -55,7 +57,7 @@ const clamp = (number, low, high) => Math.min(high, Math.max(low, number));
 
 /** Keeps the map within its frame. */
 function settle() {
-  view.cell = clamp(view.cell, fitting(), Math.max(MOST_CELL * frame.ratio, fitting()));
+  view.cell = clamp(view.cell, fitting(), Math.max(MOST_CELL * frame.ratio, MOST_NEAR * fitting()));
   const most = Math.max(0, count - frame.size / view.cell);
   view.x = clamp(view.x, 0, most);
   view.y = clamp(view.y, 0, most);
