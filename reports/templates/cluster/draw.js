@@ -86,10 +86,12 @@ function drawLines(context, from, to) {
     for (let place = first; place <= Math.max(to.row, to.column); place++) line(place, token("paper"), 1);
   }
   if (document.getElementById("order").value !== "leaf") return;
+  context.globalAlpha = 0.4;
   for (let place = 1; place < count; place++) {
     const [one, next] = [view.order[place - 1], view.order[place]];
     if (known.nodes[one].leaf !== known.nodes[next].leaf) line(place, token("ink"), Math.max(1, frame.ratio));
   }
+  context.globalAlpha = 1;
 }
 
 /** Names at the left and above, as many as there is room for. */

@@ -21,6 +21,13 @@ pub fn markdown(report: &ClusterReport) -> String {
     head(&mut text, report);
     findings(&mut text, report);
     could_not_run(&mut text, report);
+    if !report.limits.is_empty() {
+        text.push_str("## What these pairs can't tell\n\n");
+        for limit in &report.limits {
+            let _ = writeln!(text, "- {}", escaped(limit));
+        }
+        text.push('\n');
+    }
     nodes(&mut text, report);
     groups(&mut text, report, "Leaf switches", "leaf", &report.leaves);
     groups(&mut text, report, "By switches on the way", "way", &report.hops);

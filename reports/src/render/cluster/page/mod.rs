@@ -29,6 +29,7 @@ struct Page {
     summary: String,
     findings: Vec<Finding>,
     not_run: Vec<(String, String)>,
+    limits: Vec<String>,
     /// The name of the measure by which nodes are shown; none where nothing was measured.
     measure: Option<(usize, String)>,
     measures: Vec<String>,
@@ -65,6 +66,7 @@ pub fn html(cluster: &Cluster, report: &ClusterReport) -> Result<String, RenderE
             .iter()
             .map(|one| (not_run::subject(report, one), not_run::why(one)))
             .collect(),
+        limits: report.limits.clone(),
         measure: at.map(|at| (at, measures[at].clone())),
         measures,
         nodes: worst::order(report, at).into_iter().map(|node| NodeRow::of(report, node, at)).collect(),
