@@ -5,6 +5,7 @@ mod common;
 use common::{golden, self_contained};
 use reports::{
     cluster::{ClusterReport, ClusterVerdict},
+    export::cluster::{Format, Pairs},
     render::{Look, cluster},
     testing::{
         awkward_cluster, awkward_cluster_report, cluster_report, fine_cluster, fine_cluster_report,
@@ -26,9 +27,27 @@ fn a_cluster_in_the_terminal_and_in_a_pipe() {
 }
 
 #[test]
-fn a_cluster_as_markdown() {
-    golden("cluster/cluster.md", &cluster::markdown(&cluster_report()));
-    golden("cluster/awkward/cluster.md", &cluster::markdown(&awkward_cluster_report()));
+fn one_node_and_one_pair_in_full() {
+    let (measured, report) = (measured_cluster(), cluster_report());
+    let nodes = [0, 2, 4, 7].map(|rank| cluster::node(&measured, &report, rank, &LOOK).unwrap());
+    golden("cluster/nodes.txt", &nodes.join("\n"));
+    let pairs =
+        [[0, 5], [2, 4], [3, 6], [0, 7]].map(|pair| cluster::pair(&measured, &report, pair, &LOOK).unwrap());
+    golden("cluster/pairs.txt", &pairs.join("\n"));
+    assert!(cluster::node(&measured, &report, 8, &LOOK).is_none());
+    assert!(cluster::pair(&measured, &report, [0, 8], &LOOK).is_none());
+}
+
+#[test]
+fn every_form_for_another_tool() {
+    for (folder, measured, report, pairs) in [
+        ("clusters", measured_cluster(), cluster_report(), Pairs::LeftOut),
+        ("clusters/awkward", awkward_cluster(), awkward_cluster_report(), Pairs::Told),
+    ] {
+        for format in Format::ALL {
+            golden(&format!("{folder}/{}", format.file()), &format.of(&measured, &report, pairs));
+        }
+    }
 }
 
 #[test]

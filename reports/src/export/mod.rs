@@ -1,7 +1,10 @@
 //! The measurements themselves, in forms other tools read.
 
+pub mod cluster;
 mod csv;
 mod hlog;
+mod junit;
+mod metrics;
 pub mod night;
 
 pub use csv::csv;

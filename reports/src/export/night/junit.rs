@@ -1,70 +1,16 @@
 //! JUnit XML, as CI servers show it: a suite a scenario, a case a series. A regression is a failure, what could not be measured
 //! an error, what nobody can tell yet is skipped.
-//!
-//! The schema of Ant's files is met. It lets no case have properties, so the numbers of the cases are properties of their suite,
-//! named after the case.
 
 use std::collections::HashMap;
 
-use askama::Template;
 use schema::SeriesKey;
 
 use super::series::{measured, names};
 use crate::{
+    export::junit::{Case, Document, Outcome, Said, Suite, named, xml},
     history::{NightReport, SeriesReport, SeriesState},
     render::{history::told, number},
 };
-
-#[derive(Template)]
-#[template(path = "junit.xml")]
-struct Document {
-    suites: Vec<Suite>,
-}
-
-struct Suite {
-    name: String,
-    package: String,
-    timestamp: String,
-    cases: Vec<Case>,
-    properties: Vec<(String, String)>,
-}
-
-struct Case {
-    name: String,
-    classname: String,
-    outcome: Outcome,
-}
-
-enum Outcome {
-    Passed,
-    Failed(Said),
-    Errored(Said),
-    Skipped(Said),
-}
-
-struct Said {
-    kind: &'static str,
-    message: String,
-    text: String,
-}
-
-impl Suite {
-    fn count(&self, is: fn(&Outcome) -> bool) -> usize {
-        self.cases.iter().filter(|case| is(&case.outcome)).count()
-    }
-
-    fn failures(&self) -> usize {
-        self.count(|outcome| matches!(outcome, Outcome::Failed(_)))
-    }
-
-    fn errors(&self) -> usize {
-        self.count(|outcome| matches!(outcome, Outcome::Errored(_)))
-    }
-
-    fn skipped(&self) -> usize {
-        self.count(|outcome| matches!(outcome, Outcome::Skipped(_)))
-    }
-}
 
 /// The night.
 pub fn junit(report: &NightReport) -> String {
@@ -73,7 +19,7 @@ pub fn junit(report: &NightReport) -> String {
     scenarios.sort_unstable();
     scenarios.dedup();
     let suites = scenarios.into_iter().map(|scenario| suite(report, scenario, &names)).collect();
-    Document { suites }.render().expect("the template only fills in texts") + "\n"
+    Document { suites }.text()
 }
 
 fn suite(report: &NightReport, scenario: &str, names: &HashMap<i64, String>) -> Suite {
@@ -90,11 +36,6 @@ fn suite(report: &NightReport, scenario: &str, names: &HashMap<i64, String>) -> 
         cases: report.series.iter().filter(mine).map(case).collect(),
         properties: properties(report, scenario, names),
     }
-}
-
-/// A suite must have a name, though a table that was imported may have none for its scenario.
-fn named(scenario: &str) -> String {
-    if scenario.trim().is_empty() { "unnamed".to_owned() } else { xml(scenario) }
 }
 
 fn properties(report: &NightReport, scenario: &str, names: &HashMap<i64, String>) -> Vec<(String, String)> {
@@ -144,13 +85,6 @@ fn outcome(report: &NightReport, series: &SeriesReport) -> Outcome {
     }
 }
 
-/// What XML has no character for, replaced by the sign for that; the rest is escaped by the template.
-fn xml(text: &str) -> String {
-    let allowed =
-        |c: char| matches!(c, '\t' | '\n' | '\r') || (c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}'));
-    text.chars().map(|c| if allowed(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,10 +109,5 @@ mod tests {
         let text = junit(&report);
         assert!(text.contains("a\u{fffd}&#60;&#38;&#34;&#39;\u{fffd}ä"), "{text}");
         assert!(!text.contains('\u{1}'));
-    }
-
-    #[test]
-    fn a_suite_without_a_name_gets_one() {
-        assert_eq!(named(" "), "unnamed");
     }
 }

@@ -7,7 +7,7 @@ mod github;
 mod junit;
 mod long_csv;
 mod metrics;
-mod series;
+pub(super) mod series;
 mod wide_csv;
 
 pub use bencher::bencher;

@@ -20,7 +20,7 @@ pub(super) fn measured(report: &NightReport) -> impl Iterator<Item = (&SeriesRep
 }
 
 /// How the fabric is spelled in JSON.
-pub(super) fn fabric(fabric: Fabric) -> &'static str {
+pub(in crate::export) fn fabric(fabric: Fabric) -> &'static str {
     match fabric {
         Fabric::Verbs => "verbs",
         Fabric::Soft => "soft",

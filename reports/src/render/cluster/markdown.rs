@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{not_run, words, worst};
+use super::{methods, not_run, words, worst};
 use crate::{
     cluster::{ClusterFinding, ClusterReport, GroupReport, NodeReport},
     render::{
@@ -32,13 +32,13 @@ pub fn markdown(report: &ClusterReport) -> String {
     groups(&mut text, report, "Leaf switches", "leaf", &report.leaves);
     groups(&mut text, report, "By switches on the way", "way", &report.hops);
     folded(&mut text, "Rounds", |text| {
-        for line in words::rounds(report) {
+        for line in methods::rounds(report) {
             let _ = writeln!(text, "- {}", escaped(&line));
         }
         text.push('\n');
     });
     folded(&mut text, "By what it was judged", |text| {
-        for line in words::rules(&report.rules) {
+        for line in methods::rules(&report.rules) {
             let _ = writeln!(text, "- {line}");
         }
         text.push('\n');
@@ -96,7 +96,7 @@ fn could_not_run(text: &mut String, report: &ClusterReport) {
     }
     text.push_str("## Could not run\n\nNone of this says anything about speed.\n\n");
     for one in report.not_run.iter().take(MOST_ROWS) {
-        let line = format!("{}: {}", not_run::subject(report, one), not_run::why(one));
+        let line = format!("{}: {}", not_run::subject(report, one), words::not_run(one));
         let _ = writeln!(text, "- {}", escaped(&line));
     }
     more(text, report.not_run.len());

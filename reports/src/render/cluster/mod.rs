@@ -1,9 +1,11 @@
 //! Views of a judged cluster: lines for a terminal, Markdown, JSON, and the page with the map of all pairs. Computes nothing:
 //! who is slow and by how much is in the [`ClusterReport`], what single runs measured in the [`schema::Cluster`] behind it.
 
+mod closer;
 mod heat;
 mod json;
 mod markdown;
+mod methods;
 mod not_run;
 mod page;
 mod terminal;
@@ -12,6 +14,7 @@ mod worst;
 
 use crate::cluster::ClusterReport;
 
+pub use closer::{node, pair};
 pub use json::{json, json_schema};
 pub use markdown::markdown;
 pub use page::html;

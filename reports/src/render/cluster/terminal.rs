@@ -1,7 +1,7 @@
 //! A cluster in a terminal: the verdict, the findings with what speaks for them and what to do, what could not be measured, the
 //! nodes that are worth a look, a small map, and the verdict's line again, where the prompt is.
 
-use super::{heat, not_run, words, worst};
+use super::{heat, methods, not_run, words, worst};
 use crate::{
     cluster::{ClusterFinding, ClusterReport, NodeReport},
     render::{
@@ -26,7 +26,7 @@ pub fn terminal(report: &ClusterReport, look: &Look) -> String {
     let not_run = not_run::lines(report).iter().flat_map(|line| look.broken(line, 2)).collect();
     let nodes = measure.map_or_else(Vec::new, |at| nodes(report, look, at));
     let map = measure.filter(|_| look.pictures).map_or_else(Vec::new, |at| heat::map(report, at, look));
-    let rounds = look.broken(&format!("Rounds: {}.", words::rounds(report).join("; ")), 2);
+    let rounds = look.broken(&format!("Rounds: {}.", methods::rounds(report).join("; ")), 2);
     let limits = report.limits.iter().flat_map(|limit| look.quiet(limit)).collect();
     let again = if report.findings.is_empty() { Vec::new() } else { verdict.clone() };
     let parts = std::iter::once(verdict).chain(findings).chain([not_run, nodes, map, rounds, limits, again]);
@@ -35,7 +35,7 @@ pub fn terminal(report: &ClusterReport, look: &Look) -> String {
 }
 
 /// A finding: its sentence, then set in what is behind it.
-fn said(report: &ClusterReport, look: &Look, finding: &ClusterFinding) -> Vec<String> {
+pub(super) fn said(report: &ClusterReport, look: &Look, finding: &ClusterFinding) -> Vec<String> {
     let effects = finding.effects.iter().map(|effect| words::effect(&report.rules, effect));
     let retest = finding.retest.map(words::retest);
     let advice = (!finding.advice.is_empty()).then(|| format!("→ {}", finding.advice));

@@ -1,11 +1,11 @@
 //! The words for verdicts, findings and nodes of a cluster: the same in the terminal, on the page and in exports.
 
-use schema::{Certainty, Fabric, Metric, NodeState, RoundPart};
+use schema::{Certainty, Fabric, Metric, NodeState};
 
 use crate::{
     cluster::{
         ClusterFinding, ClusterReport, ClusterRules, ClusterVerdict, Effect, FindingKind, Measure,
-        NodeReport, RetestReport,
+        NodeReport, NotRun, RetestReport,
     },
     render::{change, number, view::Badge, words},
 };
@@ -33,8 +33,13 @@ pub(in crate::render) fn finding(finding: &ClusterFinding) -> Badge {
     Badge { word, sign, class }
 }
 
+/// The word of a finding alone.
+pub(crate) fn finding_word(of: &ClusterFinding) -> &'static str {
+    finding(of).word
+}
+
 /// What a finding is about, in a word.
-pub(crate) fn kind(kind: FindingKind) -> &'static str {
+pub(super) fn kind(kind: FindingKind) -> &'static str {
     match kind {
         FindingKind::Leaf => "leaf switch",
         FindingKind::Node => "node",
@@ -154,7 +159,7 @@ pub(crate) fn finding_line(finding: &ClusterFinding) -> String {
 }
 
 /// `measured again: bad in 2 of 3 rounds`.
-pub(crate) fn retest(retest: RetestReport) -> String {
+pub(super) fn retest(retest: RetestReport) -> String {
     format!("measured again: bad in {} of {}", retest.bad, number::counted(retest.rounds, "round"))
 }
 
@@ -186,7 +191,7 @@ pub(super) fn deviation(rules: &ClusterRules, metric: Metric, share: f64) -> Str
 }
 
 /// `64 KiB bandwidth of pairs/write: −22.0%, 74.8 Gb/s where its peers have 95.9 Gb/s, bad in 11 of 11 pairs`.
-pub(crate) fn effect(rules: &ClusterRules, effect: &Effect) -> String {
+pub(super) fn effect(rules: &ClusterRules, effect: &Effect) -> String {
     let metric = effect.measure.metric;
     format!(
         "{}: {}, {} where its peers have {}, bad in {} of {}",
@@ -199,57 +204,15 @@ pub(crate) fn effect(rules: &ClusterRules, effect: &Effect) -> String {
     )
 }
 
+/// Why something could not run, and how many runs that kept from happening.
+pub(crate) fn not_run(not_run: &NotRun) -> String {
+    format!("{}; {}", not_run.why, number::counted(not_run.runs, "run"))
+}
+
 /// The name of a node.
 pub(crate) fn node_name(report: &ClusterReport, rank: u32) -> String {
     let node: Option<&NodeReport> = report.nodes.get(rank as usize);
     node.map_or_else(|| format!("node of rank {rank}"), |node| node.name.clone())
-}
-
-/// How the rounds went: how many, how far apart their pairs began, what the controller took.
-pub(super) fn rounds(report: &ClusterReport) -> Vec<String> {
-    let rounds = &report.rounds;
-    let made: Vec<String> = rounds
-        .made
-        .iter()
-        .map(|(part, count)| {
-            let what = match part {
-                RoundPart::Pattern => format!("of the pattern {}", report.head.pattern),
-                RoundPart::Retest => "of retests".to_owned(),
-            };
-            format!("{} {what}", number::counted(*count, "round"))
-        })
-        .collect();
-    let nanos = |ns: schema::Nanos| number::nanos(ns.get() as f64);
-    let skew = rounds.median_skew_ns.zip(rounds.max_skew_ns).map(|(median, max)| {
-        let off = rounds.skew_uncertainty_ns.map_or_else(String::new, |off| format!(", ±{}", nanos(off)));
-        format!("the pairs of a round began within {} (median), at most {}{off}", nanos(median), nanos(max))
-    });
-    let worked = rounds.median_controller_ns.zip(rounds.max_controller_ns).map(|(median, max)| {
-        format!("the controller itself took {} of a round (median), at most {}", nanos(median), nanos(max))
-    });
-    let made = if made.is_empty() { "no round was made".to_owned() } else { made.join(", ") };
-    [Some(made), skew, worked].into_iter().flatten().collect()
-}
-
-/// By what it was judged.
-pub(super) fn rules(rules: &ClusterRules) -> Vec<String> {
-    vec![
-        format!(
-            "The reference are the peers of the same measurement: a value is suspect where it is {} robust standard deviations and {} of bandwidth or message rate, {} of latency, worse than theirs.",
-            rules.outlier_z,
-            number::margin(rules.smallest_change),
-            number::margin(rules.smallest_latency_change)
-        ),
-        format!(
-            "A node is blamed for its pairs where {} of them are bad, a leaf switch likewise; else it is the link.",
-            number::margin(rules.node_share)
-        ),
-        format!(
-            "A suspect is measured again in {}, with partners that are known to be good; bad in {} of them confirms it.",
-            number::counted(rules.retest_rounds, "round"),
-            rules.retest_bad
-        ),
-    ]
 }
 
 /// With a capital first letter.

@@ -1,39 +1,20 @@
-//! The metrics and what they mean. Names and base units are Prometheus' own: bytes and seconds, never bits or milliseconds.
+//! The metrics of a night and what they mean.
 
 use schema::{Certainty, Metric, Trend};
 
 use crate::{
-    export::night::series::{fabric, measured},
+    export::{
+        metrics::{Family, Sample, base_unit},
+        night::series::{fabric, measured},
+    },
     history::{NightFinding, NightReport, NightVerdict, SeriesReport, SeriesState},
 };
 
-/// Labels and the value.
-pub(super) type Sample = (Vec<(&'static str, String)>, f64);
-
-/// A metric with its samples.
-pub(super) struct Family {
-    /// Without the `_info` of an info.
-    pub(super) name: &'static str,
-    /// What the name ends in, where the value has a unit.
-    pub(super) unit: Option<&'static str>,
-    /// One sentence.
-    pub(super) help: &'static str,
-    /// Whether its labels are all there is to it.
-    pub(super) info: bool,
-    /// By their labels.
-    pub(super) samples: Vec<Sample>,
-}
-
-/// Everything that is told of a night; a family without samples is left out.
+/// Everything that is told of a night.
 pub(super) fn families(report: &NightReport) -> Vec<Family> {
     let mut all = of_the_night(report);
     all.extend(of_series(report));
-    all.retain(|family| !family.samples.is_empty());
     all
-}
-
-fn gauge(name: &'static str, unit: Option<&'static str>, help: &'static str, samples: Vec<Sample>) -> Family {
-    Family { name, unit, help, info: false, samples }
 }
 
 fn of_the_night(report: &NightReport) -> Vec<Family> {
@@ -60,37 +41,37 @@ fn of_the_night(report: &NightReport) -> Vec<Family> {
             info: true,
             samples: vec![(night, 1.0)],
         },
-        gauge(
+        Family::gauge(
             "rdma_bench_night_verdict",
             None,
             "1 for the verdict on the night, 0 for the others.",
             each("verdict", &verdicts),
         ),
-        gauge(
+        Family::gauge(
             "rdma_bench_night_exit_code",
             None,
             "Exit code of the night: 0 fine, 1 regression, 3 could not run, 4 inconclusive.",
             alone(f64::from(report.verdict.exit_code())),
         ),
-        gauge(
+        Family::gauge(
             "rdma_bench_night_start_timestamp_seconds",
             Some("seconds"),
             "When the night began, since 1970 UTC.",
             alone(seconds(report.night.started_at_unix_ms)),
         ),
-        gauge(
+        Family::gauge(
             "rdma_bench_last_run_timestamp_seconds",
             Some("seconds"),
             "When the night came to its end, since 1970 UTC; absent where it did not.",
             end,
         ),
-        gauge(
+        Family::gauge(
             "rdma_bench_findings",
             None,
             "Findings of the night, by their kind.",
             each("kind", &finding_counts(report)),
         ),
-        gauge(
+        Family::gauge(
             "rdma_bench_series",
             None,
             "Series of the suite, by their state.",
@@ -128,11 +109,9 @@ fn state_counts(report: &NightReport) -> [(&'static str, f64); 7] {
     .map(|(state, count)| (state, f64::from(count)))
 }
 
-/// The metrics of one unit: what they are called, and what their values are divided by to be in base units.
+/// The metrics of one unit, and what they are called.
 struct Unit {
     of: fn(Metric) -> bool,
-    divisor: f64,
-    unit: &'static str,
     value: [&'static str; 2],
     level: [&'static str; 2],
 }
@@ -140,15 +119,11 @@ struct Unit {
 const UNITS: [Unit; 3] = [
     Unit {
         of: |metric| metric == Metric::Bandwidth,
-        divisor: 8.0,
-        unit: "bytes_per_second",
         value: ["rdma_bench_bandwidth_bytes_per_second", "Payload, the median of the night's runs."],
         level: ["rdma_bench_bandwidth_level_bytes_per_second", "Payload, the level of the recent nights."],
     },
     Unit {
         of: |metric| metric == Metric::MessageRate,
-        divisor: 1.0,
-        unit: "messages_per_second",
         value: ["rdma_bench_message_rate_messages_per_second", "Messages, the median of the night's runs."],
         level: [
             "rdma_bench_message_rate_level_messages_per_second",
@@ -157,8 +132,6 @@ const UNITS: [Unit; 3] = [
     },
     Unit {
         of: |metric| metric.quantile().is_some(),
-        divisor: 1e9,
-        unit: "seconds",
         value: [
             "rdma_bench_latency_seconds",
             "Latency at the percentile of the label metric, the median of the night's runs.",
@@ -173,15 +146,17 @@ const UNITS: [Unit; 3] = [
 fn of_series(report: &NightReport) -> Vec<Family> {
     let levels = || report.series.iter().filter_map(|series| Some((series, series.fence?)));
     let mut all = Vec::new();
-    for Unit { of, divisor, unit, value, level } in &UNITS {
+    for Unit { of, value, level } in &UNITS {
+        let in_base = |metric, value: f64| value / base_unit(metric).0;
+        let unit = Metric::ALL.into_iter().find(|metric| of(*metric)).map(|metric| base_unit(metric).1);
         let values = measured(report)
             .filter(|(series, ..)| of(series.key.metric))
-            .map(|(series, _, value)| (labels(report, series), value / divisor));
-        all.push(gauge(value[0], Some(unit), value[1], values.collect()));
+            .map(|(series, _, value)| (labels(report, series), in_base(series.key.metric, value)));
+        all.push(Family::gauge(value[0], unit, value[1], values.collect()));
         let levels = levels()
             .filter(|(series, _)| of(series.key.metric))
-            .map(|(series, fence)| (labels(report, series), fence.level / divisor));
-        all.push(gauge(level[0], Some(unit), level[1], levels.collect()));
+            .map(|(series, fence)| (labels(report, series), in_base(series.key.metric, fence.level)));
+        all.push(Family::gauge(level[0], unit, level[1], levels.collect()));
     }
     let share = |of: fn(&crate::history::FenceReport) -> f64| -> Vec<Sample> {
         levels().map(|(series, fence)| (labels(report, series), of(&fence))).collect()
@@ -192,19 +167,19 @@ fn of_series(report: &NightReport) -> Vec<Family> {
         (labels, 1.0)
     });
     all.extend([
-        gauge(
+        Family::gauge(
             "rdma_bench_change_ratio",
             Some("ratio"),
             "How far the night is from the level of the recent nights, with its sign: -0.05 is 5 % lower.",
             share(|fence| fence.distance),
         ),
-        gauge(
+        Family::gauge(
             "rdma_bench_fence_ratio",
             Some("ratio"),
             "A night further from the level than this stands out.",
             share(|fence| fence.fence),
         ),
-        gauge(
+        Family::gauge(
             "rdma_bench_series_state",
             None,
             "1 for the state of the series; other states have no sample.",

@@ -1,52 +1,16 @@
-//! The two text formats. They differ in the line of the unit, in the type of an info, and in their end.
+//! The two text formats of a night.
 
-use std::fmt::Write as _;
-
-use super::families::{Family, Sample, families};
-use crate::history::NightReport;
+use super::families::families;
+use crate::{export::metrics, history::NightReport};
 
 /// The text format 0.0.4, for the textfile collector: one file a suite.
 pub fn prometheus(report: &NightReport) -> String {
-    let mut text = String::new();
-    for family in families(report) {
-        let name = sample_name(&family);
-        let _ = writeln!(text, "# HELP {name} {}\n# TYPE {name} gauge", family.help);
-        samples(&mut text, &family);
-    }
-    text
+    metrics::text_format(&families(report))
 }
 
 /// OpenMetrics 1.0.
 pub fn open_metrics(report: &NightReport) -> String {
-    let mut text = String::new();
-    for family in families(report) {
-        let Family { name, unit, help, info, .. } = &family;
-        let _ = writeln!(text, "# TYPE {name} {}", if *info { "info" } else { "gauge" });
-        if let Some(unit) = unit {
-            let _ = writeln!(text, "# UNIT {name} {unit}");
-        }
-        let _ = writeln!(text, "# HELP {name} {help}");
-        samples(&mut text, &family);
-    }
-    text + "# EOF\n"
-}
-
-fn sample_name(family: &Family) -> String {
-    format!("{}{}", family.name, if family.info { "_info" } else { "" })
-}
-
-fn samples(text: &mut String, family: &Family) {
-    let name = sample_name(family);
-    for (labels, value) in &family.samples as &[Sample] {
-        let labels: Vec<String> =
-            labels.iter().map(|(label, text)| format!("{label}=\"{}\"", escaped(text))).collect();
-        let _ = writeln!(text, "{name}{{{}}} {value}", labels.join(","));
-    }
-}
-
-/// A label's value may be any text once these are escaped.
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    metrics::open_metrics(&families(report))
 }
 
 #[cfg(test)]

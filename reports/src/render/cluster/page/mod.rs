@@ -9,7 +9,7 @@ mod skew;
 use askama::Template;
 use schema::Cluster;
 
-use super::{not_run, words, worst};
+use super::{methods, not_run, words, worst};
 use crate::{
     cluster::ClusterReport,
     render::{RenderError, number, view::Badge},
@@ -64,7 +64,7 @@ pub fn html(cluster: &Cluster, report: &ClusterReport) -> Result<String, RenderE
         not_run: report
             .not_run
             .iter()
-            .map(|one| (not_run::subject(report, one), not_run::why(one)))
+            .map(|one| (not_run::subject(report, one), words::not_run(one)))
             .collect(),
         limits: report.limits.clone(),
         measure: at.map(|at| (at, measures[at].clone())),
@@ -72,10 +72,10 @@ pub fn html(cluster: &Cluster, report: &ClusterReport) -> Result<String, RenderE
         nodes: worst::order(report, at).into_iter().map(|node| NodeRow::of(report, node, at)).collect(),
         leaves: report.leaves.iter().map(|group| Group::of(report, group)).collect(),
         hops: report.hops.iter().map(|group| Group::of(report, group)).collect(),
-        rounds: words::rounds(report).iter().map(|line| words::capitalised(line)).collect(),
+        rounds: methods::rounds(report).iter().map(|line| words::capitalised(line)).collect(),
         skew: skew::bars(&cluster.rounds),
-        methods: sections::methods(report),
-        rules: words::rules(&report.rules),
+        methods: methods::methods(report),
+        rules: methods::rules(&report.rules),
         id: report.head.id,
         data,
         packed,

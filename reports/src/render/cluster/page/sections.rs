@@ -159,15 +159,3 @@ impl Group {
         }
     }
 }
-
-/// How it was measured and how findings are made, in plain words.
-pub(super) fn methods(report: &ClusterReport) -> Vec<String> {
-    vec![
-        format!(
-            "Pairs of nodes were measured in rounds by the pattern {}. The pairs of a round start together: each requester stands ready and posts its first message at a moment that all were told. A pair's value is the median of its valid runs.",
-            report.head.pattern
-        ),
-        "Whether a node or a link is slow is told by taking the table of values apart: on the logarithm, a value is the level of all pairs, what its requester adds, what its responder adds, and a rest. A node that is slow shows in what it adds to all its pairs; a link that is slow shows in the rest of one.".to_owned(),
-        "What could not run gave no number. It is never counted as slow.".to_owned(),
-    ]
-}
