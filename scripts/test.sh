@@ -137,7 +137,7 @@ groups_guest() {
 
 asked=("$@")
 mkdir -p "$artifacts"
-need build test browser guest || exit
+need build test cluster browser guest || exit
 group build cargo build --locked --release --package verbs-bench --package rdma-harness
 if wanted check; then groups_check; fi
 if wanted unit; then group unit run_tests --workspace --exclude e2e -- ; fi

@@ -22,7 +22,7 @@ use super::agents::{LIMIT, SCENARIO, Tree, campaign, knobs, start};
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// An sshd that dies with its test.
-struct Sshd {
+pub(crate) struct Sshd {
     folder: tempfile::TempDir,
     port: u16,
     process: Child,
@@ -31,6 +31,12 @@ struct Sshd {
 impl Sshd {
     #[track_caller]
     fn start() -> Self {
+        Sshd::on(&["127.0.0.1"])
+    }
+
+    /// One that listens on these loopback addresses, on one port.
+    #[track_caller]
+    pub(crate) fn on(addresses: &[&str]) -> Self {
         assert!(
             Path::new(SSHD).exists(),
             "{SSHD} is missing: scripts/lib/deps.sh test installs openssh-server"
@@ -49,9 +55,11 @@ impl Sshd {
         fs::copy(at("user.pub"), at("authorized")).unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let host_key = fs::read_to_string(at("host.pub")).unwrap();
-        fs::write(at("known"), format!("[127.0.0.1]:{port} {host_key}")).unwrap();
+        let known = addresses.iter().map(|address| format!("[{address}]:{port} {host_key}"));
+        fs::write(at("known"), known.collect::<String>()).unwrap();
+        let listen = addresses.iter().map(|address| format!("ListenAddress {address}\n")).collect::<String>();
         let config = format!(
-            "Port {port}\nListenAddress 127.0.0.1\nHostKey {0}/host\nAuthorizedKeysFile {0}/authorized\nPidFile none\n\
+            "Port {port}\n{listen}HostKey {0}/host\nAuthorizedKeysFile {0}/authorized\nPidFile none\n\
              StrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n",
             folder.path().display()
         );
@@ -67,19 +75,19 @@ impl Sshd {
             .expect("sshd starts");
         let sshd = Sshd { folder, port, process };
         let deadline = Instant::now() + Duration::from_secs(20);
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        while addresses.iter().any(|address| TcpStream::connect((*address, port)).is_err()) {
             assert!(Instant::now() < deadline, "sshd does not listen: {}", sshd.log());
             thread::sleep(Duration::from_millis(20));
         }
         sshd
     }
 
-    fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
     /// The ssh client with our keys and our known hosts, and nothing of the user's.
-    fn client(&self) -> String {
+    pub(crate) fn client(&self) -> String {
         let folder = self.folder.path().display();
         format!(
             "ssh -F none -p {} -i {folder}/user -o IdentitiesOnly=yes -o UserKnownHostsFile={folder}/known \
@@ -107,7 +115,7 @@ impl Drop for Sshd {
     }
 }
 
-fn descendants(pid: u32) -> Vec<u32> {
+pub(crate) fn descendants(pid: u32) -> Vec<u32> {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     let children = children.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok());
     children.flat_map(|pid| std::iter::once(pid).chain(descendants(pid))).collect()

@@ -2,6 +2,7 @@
 //! with its test. Drives the programs only; of our crates it sees `schema`, the language they speak.
 #![forbid(unsafe_code)]
 
+pub mod cluster;
 pub mod paired;
 pub mod perftest;
 pub mod programs;
