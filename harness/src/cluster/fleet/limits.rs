@@ -11,7 +11,7 @@ pub(super) struct Limits {
     pub(super) hello: Duration,
     /// For an agent to be silent; agents say that they are there six times as often. It holds both ways.
     pub(super) silence: Duration,
-    /// For an answer that is given at once.
+    /// For an answer that is given at once. Longer than for silence, which says more.
     pub(super) clock: Duration,
     /// For all hosts to be audited.
     pub(super) audit: Duration,
@@ -40,7 +40,7 @@ impl Default for Limits {
         Limits {
             hello: Duration::from_secs(30),
             silence: Duration::from_secs(15),
-            clock: Duration::from_secs(10),
+            clock: Duration::from_secs(20),
             audit: Duration::from_secs(60),
             knobs: Duration::from_secs(180),
             process: PATIENCE,
