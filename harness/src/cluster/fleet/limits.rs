@@ -54,3 +54,16 @@ impl Default for Limits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_noticed_before_what_follows_from_it() {
+        let limits = Limits::default();
+        for later in [limits.clock, limits.ready, limits.audit, limits.knobs, limits.margin] {
+            assert!(limits.silence + limits.silence / 6 < later, "{later:?}");
+        }
+    }
+}
