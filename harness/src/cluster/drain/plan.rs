@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     DrainError, SlurmNode,
-    reason::{is_ours, reason},
+    reason::{cluster_of, is_ours, reason},
 };
 
 /// What is asked.
@@ -157,6 +157,9 @@ fn resume(report: &ClusterReport, node: &NodeReport, seen: &SlurmNode) -> Result
     let pairs: u32 = node.measures.iter().map(|measure| measure.pairs).sum();
     if !seen.is_drained() {
         return Err("we drained it, and somebody gave it back".to_owned());
+    }
+    if let Some(by) = cluster_of(&seen.reason).filter(|by| *by >= report.head.id) {
+        return Err(format!("we drained it by cluster {by}, which is not older than this one"));
     }
     match &node.state {
         NodeState::Absent { why } => return Err(format!("we drained it, and it was not measured: {why}")),

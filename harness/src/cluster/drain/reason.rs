@@ -31,6 +31,11 @@ pub(super) fn is_ours(reason: &str) -> bool {
     reason.starts_with(PREFIX)
 }
 
+/// The number of the cluster that a reason of ours names.
+pub(super) fn cluster_of(reason: &str) -> Option<i64> {
+    reason.strip_prefix(PREFIX)?.trim_start().strip_prefix("cluster ")?.split_once(':')?.0.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -45,6 +50,7 @@ mod tests {
             text,
             "rdma-harness: cluster 7: node7 receives 22 % less in 27 of 31 pairs: the host (not a link )"
         );
+        assert_eq!((cluster_of(&text), cluster_of("rdma-harness: by hand")), (Some(7), None));
         assert!(is_ours(&text) && !is_ours("NHC: rdma-harness: x") && !is_ours(""));
         let long = reason(7, &"pair ".repeat(100));
         assert!(long.ends_with("...") && long.chars().count() <= LONGEST, "{long}");

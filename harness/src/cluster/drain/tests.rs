@@ -206,6 +206,11 @@ fn nodes_that_we_drained_are_given_back_when_nothing_is_said_of_them() {
         plan.left_alone.iter().map(|left| (left.node.as_str(), left.why.as_str())).collect();
     let unmeasured = "we drained it, and it was not measured: the scheduler says: drained";
     assert_eq!(left, [(c, unmeasured), (d, "we drained it, and somebody gave it back")]);
+    report.head.id = 1;
+    let why = "we drained it by cluster 1, which is not older than this one";
+    let left = slurm.plan(&report, RELEASE).unwrap().left_alone;
+    assert_eq!(left[0], LeftAlone { node: a.to_owned(), why: why.into() });
+    report.head.id = 2;
     assert_eq!(slurm.carry_out(&report, RELEASE), format!("update NodeName={a} State=RESUME\n"));
 }
 
