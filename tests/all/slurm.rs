@@ -234,3 +234,35 @@ fn a_cancelled_job_keeps_what_was_measured_and_another_goes_on() {
     assert!(matches!(ran.code, Some(0 | 1 | 4)), "{ran:?}");
     assert_eq!(Said::by(&ran).runs(), (12, 0));
 }
+
+#[test]
+fn a_node_found_slow_is_drained_once_and_what_others_said_of_it_stays() {
+    let slurm = Slurm::start();
+    let suite = Suite::lasting("100ms", "");
+    let hosts = suite.path("hosts");
+    fs::write(&hosts, "node1\nnode2\nnode3 soft=latency=200us,rate=250Mbps\nnode4\n").unwrap();
+    let more = ["--hostfile", &hosts.display().to_string()];
+    slurm.ended(&slurm.batch(&suite, &suite.path("suite.toml"), "4", &more)).expect(1);
+    let drain = |more: &[&str]| {
+        let mut command = slurm.command(&program("rdma-harness").display().to_string());
+        command.args(["cluster", "drain", "1", "--store"]).arg(suite.path("store.db")).args(more);
+        finish(&mut command, PATIENCE).expect(0).stdout
+    };
+    let node3 = || slurm.told(&["scontrol", "show", "node", "-o", "node3"]).expect(0).stdout;
+    let wanted = "scontrol update NodeName=node3 State=DRAIN Reason=\"rdma-harness: cluster 1: node3 ";
+    let shown = drain(&[]);
+    assert!(shown.starts_with(wanted) && shown.matches("scontrol").count() == 1, "{shown}");
+    assert!(!node3().contains("DRAIN"), "shown only: {}", node3());
+    drain(&["--apply"]);
+    assert!(
+        node3().contains("DRAIN") && node3().contains("Reason=rdma-harness: cluster 1: node3 "),
+        "{}",
+        node3()
+    );
+    let again = drain(&["--apply"]);
+    assert!(again.contains("we drained it for this already") && again.contains("nothing to do"), "{again}");
+    slurm.told(&["scontrol", "update", "nodename=node3", "reason=bad cable 7"]).expect(0);
+    let left = drain(&["--apply", "--release"]);
+    assert!(left.contains("node3 is left alone: somebody else's note is on it: bad cable 7"), "{left}");
+    assert!(node3().contains("Reason=bad cable 7"), "{}", node3());
+}
