@@ -17,6 +17,8 @@ use e2e::{
     programs::{PATIENCE, program, repository},
 };
 
+use super::agents::Tree;
+
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// A Slurm that ends with its test.
@@ -52,7 +54,7 @@ impl Slurm {
         finish(self.command(words[0]).args(&words[1..]), PATIENCE)
     }
 
-    /// The template with a suite, for so many nodes; `more` goes to `cluster run`.
+    /// The template with a suite, for so many nodes; `more` goes to `cluster run`. A file `agent` beside the suite is the agent.
     fn batch(&self, suite: &Suite, file: &Path, nodes: &str, more: &[&str]) -> Batch {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("batch{}", COUNT.fetch_add(1, Ordering::Relaxed));
@@ -61,6 +63,10 @@ impl Slurm {
         sbatch.current_dir(suite.path("")).args(["--parsable", "--nodes", nodes]);
         sbatch.arg("--output").arg(&output).arg("--error").arg(&errors);
         sbatch.env("RDMA_HARNESS", program("rdma-harness")).env("STORE", suite.path("store.db"));
+        let agent = suite.path("agent");
+        if agent.exists() {
+            sbatch.env("RDMA_HARNESS_REMOTE", agent);
+        }
         sbatch.arg(repository().join("scripts/cluster/cluster.sbatch")).arg(file).arg("--json").args(more);
         let job = finish(&mut sbatch, PATIENCE).expect(0).stdout.trim().to_owned();
         Batch { job, output, errors }
@@ -115,6 +121,15 @@ impl Slurm {
             }
         }
         agents
+    }
+
+    #[track_caller]
+    fn agents_gone(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.agents().is_empty() {
+            assert!(Instant::now() < deadline, "agents live on: {:?}", self.agents());
+            thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// Waits until so many agents live, and the first round is made.
@@ -213,6 +228,39 @@ fn a_killed_agent_costs_its_own_pairs_and_nothing_else() {
     assert!(failed > 0 && failed < runs, "{failed} of {runs}");
 }
 
+/// An agent whose host is a tree, another one on each node.
+fn agents_on_trees(suite: &Suite) -> Vec<Tree> {
+    let mut script = format!("#!/bin/sh\nexec {} \"$@\" --sysroot ", program("rdma-harness").display());
+    let trees = (1..=4).map(|number| {
+        let tree = Tree::new();
+        let boot_id = format!("5d4c3b2a-0000-4000-8000-00000000000{number}\n");
+        fs::write(tree.path().join("proc/sys/kernel/random/boot_id"), boot_id).unwrap();
+        std::os::unix::fs::symlink(tree.path(), suite.path(&format!("node{number}"))).unwrap();
+        tree
+    });
+    let trees = trees.collect();
+    script += &format!("{}/\"$SLURMD_NODENAME\"\n", suite.path("").display());
+    fs::write(suite.path("agent"), script).unwrap();
+    fs::set_permissions(suite.path("agent"), fs::Permissions::from_mode(0o755)).unwrap();
+    trees
+}
+
+#[test]
+fn a_cancelled_job_turns_every_host_back() {
+    let slurm = Slurm::start();
+    let suite = Suite::tuned("2s", "\"net.core.netdev_max_backlog\" = 5000");
+    let trees = agents_on_trees(&suite);
+    let before = trees.iter().map(Tree::snapshot).collect::<Vec<_>>();
+    let batch = slurm.batch(&suite, &suite.path("suite.toml"), "4", &[]);
+    trees.iter().for_each(|tree| tree.wait_for("5000"));
+    slurm.told(&["scancel", &batch.job]).expect(0);
+    slurm.agents_gone();
+    slurm.ended(&batch);
+    for (tree, before) in trees.iter().zip(before) {
+        assert_eq!(tree.snapshot(), before, "{}", fs::read_to_string(&batch.errors).unwrap());
+    }
+}
+
 #[test]
 fn a_cancelled_job_keeps_what_was_measured_and_another_goes_on() {
     let slurm = Slurm::start();
@@ -222,11 +270,7 @@ fn a_cancelled_job_keeps_what_was_measured_and_another_goes_on() {
     slurm.measuring(&batch, 4);
     slurm.told(&["scancel", &batch.job]).expect(0);
     let stopped = slurm.ended(&batch);
-    let deadline = Instant::now() + PATIENCE;
-    while !slurm.agents().is_empty() {
-        assert!(Instant::now() < deadline, "agents live on: {:?}", slurm.agents());
-        thread::sleep(Duration::from_millis(100));
-    }
+    slurm.agents_gone();
     let said = fs::read_to_string(&batch.errors).unwrap();
     assert!(said.contains("--resume"), "{said}\n{stopped:?}");
     let again = slurm.batch(&suite, &file, "4", &["--resume"]);

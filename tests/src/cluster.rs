@@ -28,6 +28,20 @@ impl Suite {
         Suite { folder }
     }
 
+    /// The same on hosts where a setting is turned, to a value that no host has by itself.
+    pub fn tuned(duration: &str, setting: &str) -> Self {
+        let suite = Suite::lasting(duration, "");
+        let change = |name: &str, change: &dyn Fn(String) -> String| {
+            let file = suite.path(name);
+            fs::write(&file, change(fs::read_to_string(&file).unwrap())).unwrap();
+        };
+        let variant = format!("\n[[variants]]\nname = \"tuned\"\n[variants.tune.sysctl]\n{setting}\n");
+        change("write.toml", &|text| text + &variant);
+        let line = "file = \"write.toml\"\n";
+        change("suite.toml", &|text| replaced(text, &[(line, &format!("{line}variant = \"tuned\"\n"))]));
+        suite
+    }
+
     /// A file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)

@@ -36,7 +36,12 @@ use crate::{
         protocol::{Hello, Order},
     },
     interrupt::Interrupt,
+    scenario::Place,
 };
+
+/// A scheduler that ends a job ends its agents and us at once, in no order: an agent that goes is lost only if we are not told to
+/// stop within this time, or its pairs would be kept as such that could not run.
+const SAME_END: Duration = Duration::from_secs(3);
 
 /// What a fleet is to be like.
 #[derive(Debug, Clone, Default)]
@@ -102,6 +107,12 @@ impl Fleet {
         (0..self.members.len() as Rank).filter(|rank| self.is_here(*rank)).collect()
     }
 
+    /// Whether someone else started its agent.
+    fn is_joined(&self, rank: Rank) -> bool {
+        let link = self.members[rank as usize].link.as_ref();
+        link.is_some_and(|link| matches!(link.place, Place::Joined(_)))
+    }
+
     fn order(&self, rank: Rank, order: &Order) {
         if let Some(link) = &self.members[rank as usize].link {
             link.order(order);
@@ -134,6 +145,18 @@ impl Crew for Fleet {
         if interrupt.is_raised() {
             return None;
         }
+        let here = self.ranks_here();
+        let made = self.make_round(pairs, interrupt);
+        let lost = here.into_iter().filter(|rank| !self.is_here(*rank)).collect::<Vec<_>>();
+        if lost.into_iter().any(|rank| self.is_joined(rank)) && !interrupt.sleep(SAME_END) {
+            return None;
+        }
+        made
+    }
+}
+
+impl Fleet {
+    fn make_round(&mut self, pairs: &[PairTask], interrupt: &Interrupt) -> Option<RoundResult> {
         let events = self.events.clone();
         let _watch = interrupt.watch(move || {
             let _ = events.send(Event::Interrupted); // the fleet is gone: no one listens
