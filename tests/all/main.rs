@@ -15,6 +15,7 @@ mod factors;
 mod faults;
 mod ground_truth;
 mod harness_run;
+mod held_agents;
 mod history;
 mod hlog;
 mod hold;

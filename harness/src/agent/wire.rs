@@ -71,7 +71,7 @@ fn printable(c: char) -> char {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use schema::{RunSpec, Test};
+    use schema::{Configuration, NodeAudit, RunSpec, Test};
 
     use super::{
         super::protocol::{Order, PROTOCOL, Report},
@@ -90,6 +90,9 @@ mod tests {
                 spec: Box::new(RunSpec::new(Test::Latency)),
                 hold: true,
             },
+            Order::Start { run: 3, at_monotonic_ns: u64::MAX },
+            Order::Clock {},
+            Order::Audit { device: "mlx5_0".into() },
             Order::Stop { run: 3 },
         ];
         let mut wire = Vec::new();
@@ -110,6 +113,10 @@ mod tests {
             "{\"format_disk\":{}}\n",
             "{\"stop\":{\"run\":1,\"program\":\"/bin/sh\"}}\n",
             "{\"stop\":{}}\n",
+            "{\"start\":{\"run\":1}}\n",
+            "{\"start\":{\"run\":1,\"at_monotonic_ns\":-1}}\n",
+            "{\"clock\":{\"at\":1}}\n",
+            "{\"audit\":{\"device\":\"soft\",\"root\":\"/\"}}\n",
             "stop\n",
             "\n",
         ] {
@@ -126,6 +133,30 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_many_runs_and_clocks_say_survives_the_link(
+            run: u32, ns: u64, line in ".*", name in "[a-z_.]{1,30}", value in ".*",
+        ) {
+            let order = Order::Start { run, at_monotonic_ns: ns };
+            let facts = Configuration([(name, value)].into());
+            let reports = [
+                Report::Said { run, line: line.clone() },
+                Report::NotStarted { run, cause: line },
+                Report::Clock { monotonic_ns: ns },
+                Report::Alive {},
+                Report::Audited(Box::new(NodeAudit { facts, findings: Vec::new() })),
+            ];
+            let mut wire = Vec::new();
+            send(&mut wire, &order).unwrap();
+            prop_assert_eq!(receive::<Order>(&mut wire.as_slice(), MOST_ORDER).unwrap(), Some(order));
+            let mut wire = Vec::new();
+            reports.iter().for_each(|report| send(&mut wire, report).unwrap());
+            let mut input = wire.as_slice();
+            for report in reports {
+                prop_assert_eq!(receive::<Report>(&mut input, MOST_REPORT).unwrap(), Some(report));
+            }
+        }
+
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
             let mut input = bytes.as_slice();
