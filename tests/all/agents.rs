@@ -356,8 +356,7 @@ fn an_agent_refuses_what_is_no_order_and_says_who_it_is() {
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), orders.as_bytes()).unwrap();
         await_end(child, Instant::now(), LIMIT)
     };
-    let hello =
-        "{\"hello\":{\"protocol\":1,\"silence_ms\":null,\"side\":\"requester\",\"place\":\"local\"}}\n";
+    let hello = "{\"hello\":{\"protocol\":2,\"silence_ms\":null,\"place\":\"local\"}}\n";
     let answered = ask(hello).expect(0);
     let report: serde_json::Value = serde_json::from_str(&answered.stdout).unwrap();
     assert!(

@@ -67,11 +67,11 @@ impl Setup {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// It does not understand its controller.
-    #[error("{0}")]
+    #[error(transparent)]
     Link(#[from] ReadError),
     /// A process of its own could not be waited for.
     #[error("waiting for verbs-bench: {0}")]
-    Process(#[source] io::Error),
+    Process(io::Error),
     /// The host is not as it was.
     #[error("{0}")]
     NotRestored(String),
