@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use host::Sysroot;
@@ -135,12 +135,13 @@ fn read_orders(input: impl Read, events: &Sender<Event>, voice: &Voice<Report>) 
     let mut reader = BufReader::new(input);
     loop {
         let event = match receive(&mut reader, MOST_ORDER) {
-            // Answered here, whatever else is being done: what it waits for is taken for a difference of clocks.
-            Ok(Some(Order::Clock {})) => {
-                voice.say(Report::Clock { monotonic_ns: words::monotonic_ns() });
-                continue;
+            Ok(Some(order)) => {
+                if order == (Order::Clock {}) {
+                    // Answered here, whatever else is being done: a wait would be taken for a difference of clocks.
+                    voice.say(Report::Clock { monotonic_ns: words::monotonic_ns() });
+                }
+                Event::Order(order)
             }
-            Ok(Some(order)) => Event::Order(order),
             Ok(None) | Err(ReadError::Io(_)) => Event::Gone(None),
             Err(error) => Event::Gone(Some(error)),
         };
@@ -169,16 +170,20 @@ struct Agent {
 impl Agent {
     /// Until the link ends.
     fn attend(&mut self, heard: &Receiver<Event>) -> Result<(), ServeError> {
+        let mut ordered = Instant::now(); // what its own runs say is no sign of the controller
         loop {
             let event = match self.silence {
-                Some(silence) => match heard.recv_timeout(silence) {
+                Some(silence) => match heard.recv_timeout(silence.saturating_sub(ordered.elapsed())) {
                     Err(RecvTimeoutError::Timeout) => Event::Gone(None),
                     event => event.unwrap_or(Event::Interrupted),
                 },
                 None => heard.recv().unwrap_or(Event::Interrupted),
             };
             match event {
-                Event::Order(order) => self.obey(order),
+                Event::Order(order) => {
+                    self.obey(order);
+                    ordered = Instant::now();
+                }
                 Event::Heard(run, heard) => self.hear(run, heard),
                 Event::Ended(run, ended) => {
                     self.runs.forget(run);
