@@ -7,6 +7,7 @@ mod bad_input;
 mod bad_scenarios;
 mod cluster_lost;
 mod cluster_plan;
+mod cluster_shown;
 mod cluster_ssh;
 mod cluster_start;
 mod doctor;

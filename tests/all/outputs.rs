@@ -67,14 +67,19 @@ fn promtool(arguments: &[&str], file: &Path) -> Finished {
 }
 
 /// Reads everything in a folder, `metrics.prom` by promtool as well.
-fn read(folder: &Path) -> Read {
+fn read_folder<R: serde::de::DeserializeOwned>(folder: &Path) -> R {
     let mut reader = python();
     reader.arg(repository().join("tests/fixtures/check_outputs.py")).arg(folder);
-    let read: Read = finish(&mut reader, Duration::from_secs(300)).expect(0).json();
+    let read = finish(&mut reader, Duration::from_secs(300)).expect(0).json();
     let check = "\"${PROMTOOL:-promtool}\" check metrics < \"$0\"";
     let said =
         finish(Command::new("sh").args(["-c", check]).arg(folder.join("metrics.prom")), PATIENCE).expect(0);
     assert_eq!(said.stdout.clone() + &said.stderr, "", "promtool has something to say");
+    read
+}
+
+fn read(folder: &Path) -> Read {
+    let read: Read = read_folder(folder);
     assert_eq!(read.prometheus, read.open_metrics);
     assert_eq!(read.prometheus.series, read.csv.series, "names read back alike from labels and from columns");
     read
@@ -112,6 +117,55 @@ fn quotes_ends_of_lines_and_markup_in_names_confuse_no_tool() {
     assert_eq!(read.markdown.rows, 23);
     assert!(read.annotations["error"].iter().all(|title| title.starts_with("a \"quoted\" one: ")));
     assert!(read.csv.series.iter().any(|(workload, ..)| workload == "two\nlines\r\nand more"));
+}
+
+/// What `check_outputs.py` has read of a cluster.
+#[derive(Debug, Deserialize)]
+struct ReadCluster {
+    junit: Junit,
+    prometheus: ClusterMetrics,
+    open_metrics: ClusterMetrics,
+    csv: ClusterRuns,
+    matrix: u32,
+    markdown: Markdown,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct ClusterMetrics {
+    exit_code: f64,
+    names: Vec<String>,
+    nodes: Vec<String>,
+    findings: Vec<(String, String, String)>,
+    pairs: u32,
+}
+
+#[derive(Debug, Deserialize)]
+struct ClusterRuns {
+    rows: u32,
+    why: u32,
+}
+
+#[test]
+#[ignore = "needs the Python packages of tests/requirements.txt and promtool: run by scripts/test.sh"]
+fn every_form_of_a_cluster_is_read_by_the_tool_it_is_for() {
+    let read: ReadCluster = read_folder(&golden("clusters"));
+    let Junit { tests, failures, errors, skipped } = read.junit;
+    assert_eq!((tests, failures, errors, skipped), (12, 2, 2, 2));
+    assert_eq!(read.prometheus, read.open_metrics);
+    assert_eq!((read.prometheus.exit_code, read.prometheus.pairs), (1.0, 0));
+    assert_eq!(read.prometheus.names.len(), 15);
+    assert_eq!(read.prometheus.nodes.len(), 7, "one never came and has no number");
+    let link = ("link".to_owned(), "node1".to_owned(), "node6".to_owned());
+    assert!(read.prometheus.findings.contains(&link), "{:?}", read.prometheus.findings);
+    assert_eq!((read.csv.rows, read.csv.why), (118, 37));
+    assert_eq!((read.markdown.rows, read.markdown.columns), (20, vec![5, 6, 7]));
+
+    // Names with quotes, ends of lines and markup, and every pair for monitoring.
+    let awkward: ReadCluster = read_folder(&golden("clusters/awkward"));
+    assert_eq!(awkward.prometheus, awkward.open_metrics);
+    assert_eq!((awkward.prometheus.pairs, awkward.matrix), (read.matrix, read.matrix));
+    assert_eq!((awkward.junit.tests, awkward.csv.rows, awkward.markdown.rows), (12, 118, 20));
+    assert!(awkward.prometheus.nodes.iter().any(|name| name.contains('\n')));
 }
 
 #[test]

@@ -2,16 +2,20 @@
 
 use std::fmt::Write as _;
 
-use crate::{cluster::ClusterReport, export::csv::quoted};
+use crate::{
+    cluster::ClusterReport,
+    export::{csv::quoted, night::series::fabric},
+};
 
 /// All measures, one below the other (RFC 4180). A cell is the median of a pair's valid runs in `unit`; empty where there is none.
 pub fn matrix_csv(report: &ClusterReport) -> String {
     let names: Vec<String> = report.nodes.iter().map(|node| quoted(&node.name)).collect();
-    let mut text = format!("workload,msg_bytes,metric,unit,requester,{}\n", names.join(","));
+    let mut text = format!("fabric,workload,msg_bytes,metric,unit,requester,{}\n", names.join(","));
     for matrix in &report.matrices {
         let measure = &matrix.measure;
         let head = format!(
-            "{},{},{},{}",
+            "{},{},{},{},{}",
+            report.head.fabric.map_or("", fabric),
             quoted(&measure.name),
             measure.msg_bytes.get(),
             measure.metric,
@@ -40,8 +44,8 @@ mod tests {
         let column = heads.iter().position(|name| name == "node6").unwrap();
         let rows: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
         assert_eq!(rows.len(), report.nodes.len() * report.matrices.len());
-        let row = rows.iter().find(|row| &row[2] == "p99" && &row[4] == "node1").unwrap();
+        let row = rows.iter().find(|row| &row[3] == "p99" && &row[5] == "node1").unwrap();
         assert_eq!(row[column].parse::<f64>().unwrap(), report.matrices[3].values[0][5].unwrap());
-        assert!(rows.iter().all(|row| row.get(12) == Some("")), "node8 never came");
+        assert!(rows.iter().all(|row| row.get(13) == Some("")), "node8 never came");
     }
 }
