@@ -14,8 +14,12 @@ fn pages(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("page of a cluster, four measures both ways");
     group.sample_size(10);
     for nodes in [64, 128, 256, 512] {
-        let simulated =
-            Simulated { nodes, leaves: nodes / 16, metrics: PairPoint::METRICS.into(), ..Simulated::default() };
+        let simulated = Simulated {
+            nodes,
+            leaves: nodes / 16,
+            metrics: PairPoint::METRICS.into(),
+            ..Simulated::default()
+        };
         let rules = ClusterRules::default();
         let measured = simulated.carried_out(&rules);
         let report = judge(&measured, &rules);

@@ -99,6 +99,20 @@ fn what_is_simulated_says_so_in_every_view() {
 }
 
 #[test]
+fn what_the_pairs_cannot_tell_is_said_in_every_view() {
+    let mut report = fine_cluster_report();
+    report.limits = vec!["with two nodes nothing can be told".into()];
+    for text in [
+        cluster::terminal(&report, &Look::PLAIN),
+        cluster::markdown(&report),
+        cluster::lines(&report).join("\n"),
+        cluster::html(&fine_cluster(), &report).unwrap(),
+    ] {
+        assert!(text.contains("With two nodes nothing can be told."), "{text}");
+    }
+}
+
+#[test]
 fn colours_are_where_they_are_wanted_and_move_nothing() {
     let report = cluster_report();
     let coloured = cluster::terminal(&report, &Look { colours: true, ..LOOK });

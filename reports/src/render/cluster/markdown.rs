@@ -23,8 +23,8 @@ pub fn markdown(report: &ClusterReport) -> String {
     could_not_run(&mut text, report);
     if !report.limits.is_empty() {
         text.push_str("## What these pairs can't tell\n\n");
-        for limit in &report.limits {
-            let _ = writeln!(text, "- {}", escaped(limit));
+        for limit in words::limits(report) {
+            let _ = writeln!(text, "- {}", escaped(&limit));
         }
         text.push('\n');
     }

@@ -20,7 +20,7 @@ pub use markdown::markdown;
 pub use page::html;
 pub use terminal::terminal;
 
-/// The verdict, a line a finding, the worst first, and what could not be measured: what a run of a cluster ends with.
+/// The verdict, a line a finding, the worst first, what could not be measured, and what can't be told: what a run of a cluster ends with.
 pub fn lines(report: &ClusterReport) -> Vec<String> {
     let findings = report
         .findings
@@ -32,5 +32,6 @@ pub fn lines(report: &ClusterReport) -> Vec<String> {
         .chain(words::simulated(report))
         .chain(findings)
         .chain(not_run)
+        .chain(words::limits(report))
         .collect()
 }

@@ -27,7 +27,7 @@ pub fn terminal(report: &ClusterReport, look: &Look) -> String {
     let nodes = measure.map_or_else(Vec::new, |at| nodes(report, look, at));
     let map = measure.filter(|_| look.pictures).map_or_else(Vec::new, |at| heat::map(report, at, look));
     let rounds = look.broken(&format!("Rounds: {}.", methods::rounds(report).join("; ")), 2);
-    let limits = report.limits.iter().flat_map(|limit| look.quiet(limit)).collect();
+    let limits = words::limits(report).iter().flat_map(|limit| look.quiet(limit)).collect();
     let again = if report.findings.is_empty() { Vec::new() } else { verdict.clone() };
     let parts = std::iter::once(verdict).chain(findings).chain([not_run, nodes, map, rounds, limits, again]);
     let parts = parts.filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n"));

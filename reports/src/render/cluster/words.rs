@@ -215,6 +215,11 @@ pub(crate) fn node_name(report: &ClusterReport, rank: u32) -> String {
     node.map_or_else(|| format!("node of rank {rank}"), |node| node.name.clone())
 }
 
+/// What the pairs can't tell, as sentences.
+pub(super) fn limits(report: &ClusterReport) -> Vec<String> {
+    report.limits.iter().map(|limit| format!("{}.", capitalised(limit.trim_end_matches('.')))).collect()
+}
+
 /// With a capital first letter.
 pub(super) fn capitalised(text: &str) -> String {
     words::capitalised(text)

@@ -66,7 +66,7 @@ pub fn html(cluster: &Cluster, report: &ClusterReport) -> Result<String, RenderE
             .iter()
             .map(|one| (not_run::subject(report, one), words::not_run(one)))
             .collect(),
-        limits: report.limits.clone(),
+        limits: words::limits(report),
         measure: at.map(|at| (at, measures[at].clone())),
         measures,
         nodes: worst::order(report, at).into_iter().map(|node| NodeRow::of(report, node, at)).collect(),
