@@ -118,9 +118,13 @@ impl<'a, 'c> Again<'a, 'c> {
 
     /// By how much a part was off each time it was measured again in a claim's measure, in time order.
     fn trials(&self, part: Part, claim: &Claim) -> Vec<f64> {
+        // A retest has no load beside it, and says nothing of what is measured under load.
+        if claim.measure >= self.scene.first_loaded {
+            return Vec::new();
+        }
         let (measure, fit) = (&self.scene.measures[claim.measure], self.fit(claim));
         let mut trials: Vec<(u32, u32, f64)> = Vec::new();
-        for (_, run) in self.cells.of_workload(measure.workload) {
+        for (_, run) in self.cells.of_kind(false, measure.workload) {
             let (a, b) = (run.requester as usize, run.responder as usize);
             let Some(own) = self.own(part, fit, a, b) else { continue };
             if let Some(value) = value(run, measure) {

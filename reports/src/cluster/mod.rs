@@ -20,6 +20,7 @@ mod not_run;
 mod polish;
 mod retest;
 mod robust;
+mod roll_up;
 mod rounds;
 mod scene;
 mod sentence;
@@ -35,6 +36,7 @@ pub use model::{
     FindingKind, GroupReport, Matrix, Measure, NodeMeasure, NodeReport, NotRun, RetestReport, RoundsReport,
     Subject,
 };
+pub use roll_up::{RolledUp, roll_up};
 use scene::Scene;
 pub use suspect::Suspect;
 
@@ -50,8 +52,9 @@ struct Analysis<'c> {
 impl<'c> Analysis<'c> {
     fn of(cluster: &'c Cluster, rules: &'c ClusterRules) -> Self {
         let scene = Scene::of(cluster, rules);
-        let medians: Vec<Vec<f64>> =
-            scene.measures.iter().map(|measure| scene.cells.medians(measure)).collect();
+        let medians =
+            |(number, measure): (usize, &Measure)| scene.cells.medians(measure, number >= scene.first_loaded);
+        let medians: Vec<Vec<f64>> = scene.measures.iter().enumerate().map(medians).collect();
         let judged = medians
             .iter()
             .enumerate()

@@ -31,7 +31,9 @@ pub(super) fn rounds(again: &Again, claims: &[Claim], attempt: u32) -> Vec<Vec<(
 /// What is still open, each part once: leaves first, as they take a round of their own to begin with.
 fn wanted(again: &Again, claims: &[Claim], attempt: u32) -> BTreeSet<Part> {
     let mut wanted = BTreeSet::new();
-    for claim in claims.iter().filter(|claim| attempt < again.needed(claim).rounds) {
+    let can =
+        |claim: &&Claim| claim.measure < again.scene.first_loaded && attempt < again.needed(claim).rounds;
+    for claim in claims.iter().filter(can) {
         let standing = again.stands(claim.part, claim).0;
         if standing == Standing::Cleared {
             continue;

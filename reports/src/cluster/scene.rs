@@ -23,6 +23,8 @@ pub(super) struct Scene<'c> {
     pub(super) rules: &'c ClusterRules,
     /// In the order of workloads, sizes and metrics.
     pub(super) measures: Vec<Measure>,
+    /// Of `measures`, those from this position on are of pairs under load: other numbers than those of pairs by themselves.
+    pub(super) first_loaded: usize,
     /// In the order of their names; empty where the topology is not known.
     pub(super) leaves: Vec<Leaf<'c>>,
     /// By rank: position in `leaves`.
@@ -50,7 +52,16 @@ impl<'c> Scene<'c> {
         }
         let (classes, class_of) = classes(&cluster.nodes);
         let cells = Cells::of(cluster, RoundPart::Pattern);
-        Scene { cluster, rules, measures: measures(cluster), leaves, leaf_of, classes, class_of, cells }
+        let mut measures = measures(cluster);
+        let first_loaded = measures.len();
+        if loaded_rounds(cluster).contains(&true) {
+            let under_load = |measure: &Measure| Measure {
+                name: format!("{} under load", measure.name),
+                ..measure.clone()
+            };
+            measures.extend(measures.iter().map(under_load).collect::<Vec<_>>());
+        }
+        Scene { cluster, rules, measures, first_loaded, leaves, leaf_of, classes, class_of, cells }
     }
 
     /// Nodes, those that never came included.
@@ -69,7 +80,18 @@ impl<'c> Scene<'c> {
     }
 }
 
-/// What every pair of a cluster is compared by.
+/// By round of a cluster: whether others load the fabric beside what is measured.
+pub(super) fn loaded_rounds(cluster: &Cluster) -> Vec<bool> {
+    let mut loaded = vec![false; cluster.rounds.len()];
+    for run in cluster.runs.iter().filter(|run| run.role == PairRole::Congestor) {
+        if let Some(loaded) = loaded.get_mut(run.round as usize) {
+            *loaded = true;
+        }
+    }
+    loaded
+}
+
+/// What every pair of a cluster is compared by, without load beside it.
 pub(super) fn measures(cluster: &Cluster) -> Vec<Measure> {
     let of_workload = |(number, workload): (usize, &schema::ClusterWorkload)| {
         let name = format!("{}/{}", workload.scenario, workload.workload);

@@ -6,6 +6,7 @@
 
 mod noise;
 mod plant;
+pub mod rates;
 mod rig;
 mod sample;
 
