@@ -22,6 +22,10 @@ bench *args:
 calibrate campaigns="10000" *flags:
     source scripts/lib/deps.sh; need build; cargo run --release -p reports --example calibrate -- docs/measurement.md {{campaigns}} {{flags}}
 
+# simulate clusters with planted faults and write how often the findings are right into docs/measurement.md; `--check` compares only
+cluster-rates cases="200" *flags:
+    source scripts/lib/deps.sh; need build; cargo run --release -p reports --example cluster_rates -- docs/measurement.md {{cases}} {{flags}}
+
 # build, measure the quickstart scenario and write its report
 report dir="report-quickstart":
     scripts/quickstart.sh {{dir}}

@@ -41,7 +41,7 @@ pub(super) struct Settled {
 pub(super) struct Again<'a, 'c> {
     pub(super) scene: &'a Scene<'c>,
     judged: &'a [Judged],
-    cells: Cells<'c>,
+    cells: Cells<'a>,
     /// By rank: nothing is said against it.
     pub(super) good: Vec<bool>,
     /// Pairs that are suspected, over all measures.
@@ -52,7 +52,16 @@ pub(super) struct Again<'a, 'c> {
 
 impl<'a, 'c> Again<'a, 'c> {
     pub(super) fn of(scene: &'a Scene<'c>, judged: &'a [Judged], claims: &[Claim]) -> Self {
-        let cluster: &'c Cluster = scene.cluster;
+        Again::beside(scene, judged, claims, scene.cluster)
+    }
+
+    /// With the runs of the retest in a cluster of their own.
+    pub(super) fn beside(
+        scene: &'a Scene<'c>,
+        judged: &'a [Judged],
+        claims: &[Claim],
+        retest: &'a Cluster,
+    ) -> Self {
         let mut good = vec![true; scene.nodes()];
         for claim in claims {
             match claim.part {
@@ -73,7 +82,7 @@ impl<'a, 'c> Again<'a, 'c> {
             measured[scene.class(a, b)] += 1;
         }
         let common = (0..measured.len()).max_by_key(|class| measured[*class]).unwrap_or(0);
-        Again { scene, judged, cells: Cells::of(cluster, RoundPart::Retest), good, ways, common }
+        Again { scene, judged, cells: Cells::of(retest, RoundPart::Retest), good, ways, common }
     }
 
     fn fit(&self, claim: &Claim) -> &'a Fit {

@@ -1,5 +1,7 @@
 //! What one measure says against a node, a way between two nodes or a leaf switch, each direction by itself.
 
+use std::collections::BTreeSet;
+
 use super::{
     polish::{Fit, LeafEffects},
     robust,
@@ -64,30 +66,42 @@ pub(super) fn margin(scene: &Scene, metric: Metric) -> f64 {
     }
 }
 
-/// Takes a measure apart and says what stands out.
-pub(super) fn judged(scene: &Scene, measure: usize, matrix: &[f64]) -> Judged {
-    let metric = scene.measures[measure].metric;
-    let look = Look { scene, measure, margin: margin(scene, metric) };
-    let plain = Fit::of(scene, metric, matrix, LeafEffects::none(scene));
-    let mut claims = look.leaves(&plain);
-    let mut effects = LeafEffects::none(scene);
-    for claim in &claims {
-        match claim.part {
-            Part::Leaves(leaf) => effects.leaves[leaf] = claim.effect,
-            Part::Enters(leaf) => effects.enters[leaf] = claim.effect,
-            _ => {}
-        }
-    }
-    let (plain, fit) = match claims.is_empty() {
-        true => (None, plain),
-        false => (Some(plain), Fit::of(scene, metric, matrix, effects)),
+/// Takes every measure apart and says what stands out. Leaves come first, over all measures: what a slow leaf costs in one that it
+/// hardly matters in is the leaf's all the same, and not that of the nodes below it which come out worst.
+pub(super) fn judged(scene: &Scene, medians: &[Vec<f64>]) -> Vec<Judged> {
+    let looks: Vec<Look> = (0..scene.measures.len())
+        .map(|measure| Look { scene, measure, margin: margin(scene, scene.measures[measure].metric) })
+        .collect();
+    let plain: Vec<Fit> = looks
+        .iter()
+        .zip(medians)
+        .map(|(look, matrix)| Fit::of(scene, look.metric(), matrix, LeafEffects::none(scene)))
+        .collect();
+    let of_leaves: Vec<Vec<Claim>> = looks.iter().zip(&plain).map(|(look, fit)| look.leaves(fit)).collect();
+    let slow: BTreeSet<usize> = of_leaves
+        .iter()
+        .flatten()
+        .filter_map(|claim| match claim.part {
+            Part::Leaves(leaf) | Part::Enters(leaf) => Some(leaf),
+            _ => None,
+        })
+        .collect();
+    let judged = |(((look, plain), mut claims), matrix): (((Look, Fit), Vec<Claim>), &Vec<f64>)| {
+        let (plain, fit) = match slow.is_empty() {
+            true => (None, plain),
+            false => {
+                let effects = look.leaf_effects(&plain, &slow);
+                (Some(plain), Fit::of(scene, look.metric(), matrix, effects))
+            }
+        };
+        claims.extend(look.nodes(&fit));
+        claims.extend(look.ways(&fit));
+        let mut low: Vec<f64> =
+            fit.pairs().map(|(a, b)| fit.residual(a, b)).filter(|left| *left < look.margin).collect();
+        low.sort_by(f64::total_cmp);
+        Judged { plain, fit, low, claims }
     };
-    claims.extend(look.nodes(&fit));
-    claims.extend(look.ways(&fit));
-    let mut low: Vec<f64> =
-        fit.pairs().map(|(a, b)| fit.residual(a, b)).filter(|left| *left < look.margin).collect();
-    low.sort_by(f64::total_cmp);
-    Judged { plain, fit, low, claims }
+    looks.into_iter().zip(plain).zip(of_leaves).zip(medians).map(judged).collect()
 }
 
 struct Look<'s, 'c> {
@@ -120,6 +134,11 @@ impl Pairs {
     }
 }
 
+/// By how much pairs are off in the middle.
+fn middle(pairs: &[Pairs]) -> Option<f64> {
+    robust::median(&mut pairs.iter().flat_map(|node| node.off.iter().copied()).collect::<Vec<_>>())
+}
+
 impl Look<'_, '_> {
     fn claim(&self, part: Part, effect: f64, z: f64, mut pairs: Pairs) -> Claim {
         Claim {
@@ -131,6 +150,21 @@ impl Look<'_, '_> {
             pairs: pairs.off.len() as u32,
             value: robust::median(&mut pairs.values).unwrap_or(f64::NAN),
         }
+    }
+
+    fn metric(&self) -> Metric {
+        self.scene.measures[self.measure].metric
+    }
+
+    /// What slow leaves cost in this measure, both ways; nothing where they are no worse than the others.
+    fn leaf_effects(&self, fit: &Fit, slow: &BTreeSet<usize>) -> LeafEffects {
+        let mut effects = LeafEffects::none(self.scene);
+        let cost = |leaf, out| middle(&self.crossing(fit, leaf, out)).unwrap_or(0.0).min(0.0);
+        for leaf in slow {
+            effects.leaves[*leaf] = cost(*leaf, true);
+            effects.enters[*leaf] = cost(*leaf, false);
+        }
+        effects
     }
 
     /// So many parts of a kind are asked, over all measures.
@@ -149,10 +183,7 @@ impl Look<'_, '_> {
     fn leaves_one_way(&self, fit: &Fit, out: bool) -> Vec<Claim> {
         let crossing: Vec<Vec<Pairs>> =
             (0..self.scene.leaves.len()).map(|leaf| self.crossing(fit, leaf, out)).collect();
-        let middle = |pairs: &Vec<Pairs>| {
-            robust::median(&mut pairs.iter().flat_map(|node| node.off.iter().copied()).collect::<Vec<_>>())
-        };
-        let effects: Vec<Option<f64>> = crossing.iter().map(middle).collect();
+        let effects: Vec<Option<f64>> = crossing.iter().map(|pairs| middle(pairs)).collect();
         let told: Vec<f64> = effects.iter().flatten().copied().collect();
         let apart = robust::spread(&told, 0.0).unwrap_or(0.0);
         let of_nodes = self.spread_of_nodes(fit, out);

@@ -55,11 +55,7 @@ impl<'c> Analysis<'c> {
         let medians =
             |(number, measure): (usize, &Measure)| scene.cells.medians(measure, number >= scene.first_loaded);
         let medians: Vec<Vec<f64>> = scene.measures.iter().enumerate().map(medians).collect();
-        let judged = medians
-            .iter()
-            .enumerate()
-            .map(|(measure, matrix)| claim::judged(&scene, measure, matrix))
-            .collect();
+        let judged = claim::judged(&scene, &medians);
         Analysis { scene, medians, judged }
     }
 
@@ -93,6 +89,39 @@ pub fn retest(
     }
     let analysis = Analysis::of(cluster, rules);
     retest::rounds(&Again::of(&analysis.scene, &analysis.judged, &claims), &claims, attempt)
+}
+
+/// Takes a measured pattern through the whole retest: what [`retest`] plans for attempt 0, 1 and so on until it is empty, each round
+/// given to `measure`. The pattern is taken apart once and not once an attempt, which is what thousands of simulated clusters need.
+#[cfg(feature = "testing")]
+pub(crate) fn retested(
+    mut cluster: Cluster,
+    rules: &ClusterRules,
+    mut measure: impl FnMut(&mut Cluster, u32, &[(u32, u32)]),
+) -> Cluster {
+    // What was measured again is kept beside what was measured first until it is complete.
+    let runs = std::mem::take(&mut cluster.runs);
+    let mut beside = cluster.clone();
+    cluster.runs = runs;
+    let first = cluster.runs.len() as u32;
+    {
+        let analysis = Analysis::of(&cluster, rules);
+        let claims = analysis.claims();
+        for attempt in 0.. {
+            let again = Again::beside(&analysis.scene, &analysis.judged, &claims, &beside);
+            let rounds = retest::rounds(&again, &claims, attempt);
+            if rounds.is_empty() {
+                break;
+            }
+            rounds.iter().for_each(|pairs| measure(&mut beside, attempt, pairs));
+        }
+    }
+    for run in &mut beside.runs {
+        run.sequence += first;
+    }
+    cluster.runs.append(&mut beside.runs);
+    cluster.rounds = beside.rounds;
+    cluster
 }
 
 /// Says what is to be said about a cluster.

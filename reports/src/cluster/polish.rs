@@ -13,7 +13,9 @@ pub(super) const FEWEST: usize = 3;
 /// Sweeps after which a polish ends that does not settle: what still moves then is far below any margin.
 const MOST_SWEEPS: u32 = 20;
 /// A sweep that moves no effect further than this is the last.
-const SETTLED: f64 = 1e-5;
+const SETTLED: f64 = 1e-4;
+/// What is left of a value in the middle of its row or column, but for rounding.
+const NOTHING: f64 = 1e-6;
 /// Values from which a hop class has a spread of its own.
 const ENOUGH_FOR_A_SPREAD: usize = 30;
 /// Numbers are kept to 0.1 %: what is closer together is the same.
@@ -230,7 +232,7 @@ impl Fit {
     /// A median leaves the value in the middle with no residual at all, which says nothing of the spread: zeros are left out.
     fn spreads(&self, scene: &Scene) -> Vec<f64> {
         let left_of = |values: &[f64]| -> Vec<f64> {
-            values.iter().copied().filter(|value| value.abs() > SETTLED / 10.0).collect()
+            values.iter().copied().filter(|value| value.abs() > NOTHING).collect()
         };
         let of_class: Vec<Vec<f64>> = self.by_class(scene).iter().map(|values| left_of(values)).collect();
         let all = robust::spread(&of_class.concat(), 0.0).unwrap_or(0.0);

@@ -86,10 +86,7 @@ fn less(effect: &Effect) -> Less {
     match effect.measure.metric {
         Metric::Bandwidth => of("less", "carries"),
         Metric::MessageRate => of("fewer messages", "carries"),
-        metric => {
-            let later = format!("{percent} later ({metric})");
-            of(&format!("{later}, by latency,"), "arrives")
-        }
+        metric => of(&format!("later ({metric})"), "arrives"),
     }
 }
 

@@ -83,3 +83,103 @@ fn a_sentence_has_the_numbers() {
     assert_eq!((bandwidth.bad_pairs, bandwidth.pairs), (15, 15));
     assert!(node.sentence.starts_with("node7 receives "), "{}", node.sentence);
 }
+
+#[test]
+fn what_is_planned_is_disjoint_and_ends() {
+    let rules = ClusterRules::default();
+    let simulated = planted(64, 8, &[(Slow::Node(6), 0.3), (Slow::Link(20, 50), 0.4), (Slow::Leaf(7), 0.3)]);
+    let mut rig = crate::testing::cluster::Rig::of(&simulated);
+    rig.pattern();
+    let suspects = suspects(&rig.cluster, &rules);
+    let mut attempts = 0;
+    loop {
+        let rounds = retest(&rig.cluster, &suspects, attempts, &rules);
+        if rounds.is_empty() {
+            break;
+        }
+        for pairs in rounds {
+            let mut seen = std::collections::BTreeSet::new();
+            assert!(pairs.iter().all(|(a, b)| seen.insert(*a) && seen.insert(*b)), "{pairs:?}");
+            rig.round(schema::RoundPart::Retest, "retest", &pairs);
+        }
+        attempts += 1;
+    }
+    assert_eq!(attempts, 2, "two bad rounds of three are enough");
+    // As it goes when the pattern is taken apart once.
+    assert_eq!(judge(&rig.cluster, &rules).findings, judged(&simulated).findings);
+}
+
+#[test]
+fn a_suspect_that_was_not_measured_again_is_not_confirmed() {
+    let simulated = planted(64, 8, &[(Slow::Node(6), 0.3)]);
+    let mut rig = crate::testing::cluster::Rig::of(&simulated);
+    rig.pattern();
+    let report = judge(&rig.cluster, &ClusterRules::default());
+    assert_eq!(found(&report), [(FindingKind::Node, Certainty::Suspected, vec![6])]);
+    assert_eq!(report.verdict, ClusterVerdict::Inconclusive);
+    // Measured again, and well: nothing is left of it.
+    let well = planted(64, 8, &[]);
+    let mut other = crate::testing::cluster::Rig::of(&well);
+    std::mem::swap(&mut other.cluster, &mut rig.cluster);
+    other.retest(&ClusterRules::default());
+    let report = judge(&other.cluster, &ClusterRules::default());
+    assert_eq!((report.verdict, found(&report)), (ClusterVerdict::Fine, vec![]));
+}
+
+#[test]
+fn nodes_that_could_not_be_measured_are_not_slow() {
+    let report = judge(&sample(Sample::Broken), &ClusterRules::default());
+    assert_eq!(report.verdict, ClusterVerdict::CouldNotRun);
+    assert!(report.findings.is_empty());
+    let nodes: Vec<&[u32]> = report.not_run.iter().map(|one| &one.nodes[..]).collect();
+    assert_eq!(nodes, [&[3][..], &[8], &[1, 5]]);
+    assert_eq!((report.counts.nodes, report.counts.present), (12, 10));
+}
+
+#[test]
+fn an_odd_fact_is_a_finding_by_itself_and_no_verdict_of_slow() {
+    let odd = Simulated { facts: vec![(5, "firmware", "20.30.1004")], ..planted(16, 0, &[]) };
+    let report = judged(&odd);
+    assert_eq!(found(&report), [(FindingKind::OddConfiguration, Certainty::Confirmed, vec![5])]);
+    assert_eq!(report.verdict, ClusterVerdict::Inconclusive);
+    assert_eq!(report.findings[0].evidence, ["firmware is 20.30.1004, 20.31.1014 on 15 others"]);
+    let facts = (0..8).map(|rank| (rank, "mtu", "1500")).collect();
+    let divided = Simulated { facts, ..planted(16, 0, &[]) };
+    let report = judged(&divided);
+    assert_eq!(report.findings[0].kind, FindingKind::Divided);
+    assert_eq!(report.findings[0].evidence, ["mtu is 1500 on 8 nodes, 9000 on 8 nodes"]);
+}
+
+#[test]
+fn evidence_of_a_slow_node_is_told_with_it() {
+    let report = judge(&sample(Sample::SlowNode16), &ClusterRules::default());
+    let node = &report.findings[0];
+    assert_eq!(node.kind, FindingKind::NodeReceives);
+    for said in ["pcie_width is 8, 16 on 15 others", "PCIe x8 where", "local_ack_timeout_err in 15 runs"] {
+        assert!(node.evidence.iter().any(|evidence| evidence.contains(said)), "{said}: {:?}", node.evidence);
+    }
+    assert!(report.findings.iter().any(|finding| finding.kind == FindingKind::Fault));
+}
+
+#[test]
+fn few_small_and_noisy_clusters_are_said_to_be_slow() {
+    let noise = crate::testing::cluster::Noise { run: 0.05, node: 0.01, ..Default::default() };
+    let said = |seed: u64| {
+        let small = Simulated { noise, seed, ..planted(4 + 2 * (seed % 3) as u32, 0, &[]) };
+        !judged(&small).findings.is_empty()
+    };
+    let findings = (0..600).filter(|seed| said(*seed)).count();
+    assert!(findings <= 6, "{findings} of 600 clean clusters");
+}
+
+/// A quicker run of `examples/cluster_rates.rs`.
+#[test]
+fn findings_are_right() {
+    use crate::testing::cluster::rates::{Planted, Tally, case, tally};
+    for planted in Planted::ALL {
+        let mut row = Tally::default();
+        (1_000..1_040).for_each(|seed| row += tally(&case(64, planted, seed)));
+        assert!(row.precision() >= 0.98 && row.recall() >= 0.98, "{planted:?}: {row:?}");
+        assert!(row.cases_with_false <= 1, "{planted:?}: {row:?}");
+    }
+}

@@ -8,7 +8,7 @@ use schema::{
 };
 
 use super::{Noise, Simulated};
-use crate::cluster::{ClusterRules, retest, suspects};
+use crate::cluster::{ClusterRules, retested};
 
 /// Payload of a 100 Gb/s link.
 const LINK_BITS_PER_SEC: f64 = 97e9;
@@ -19,9 +19,14 @@ const ROUND_MS: u64 = 3_000;
 
 /// A simulated cluster that is being measured.
 pub struct Rig<'s> {
-    simulated: &'s Simulated,
     /// What was measured so far.
     pub cluster: Cluster,
+    fabric: Fabric<'s>,
+}
+
+/// What carries its messages.
+struct Fabric<'s> {
+    simulated: &'s Simulated,
     /// What every node sends and receives of what is usual, of ln.
     nodes: Vec<(f64, f64)>,
     random: ChaCha8Rng,
@@ -35,7 +40,7 @@ impl<'s> Rig<'s> {
         let even = Noise { tail: super::Tail::Normal, ..simulated.noise };
         let mut of_node = || simulated.noise.node * even.draw(&mut random);
         let nodes = (0..simulated.nodes).map(|_| (of_node(), of_node())).collect();
-        Rig { simulated, cluster: simulated.empty(), nodes, random }
+        Rig { cluster: simulated.empty(), fabric: Fabric { simulated, nodes, random } }
     }
 
     /// Measures the rounds of the pattern.
@@ -45,49 +50,52 @@ impl<'s> Rig<'s> {
         for (step, pairs) in rounds.into_iter().enumerate() {
             let label = format!("step {} of {steps}", step + 1);
             self.round(RoundPart::Pattern, &label, &pairs);
-            if self.simulated.directions == Directions::Both {
+            if self.fabric.simulated.directions == Directions::Both {
                 let back: Vec<(u32, u32)> = pairs.iter().map(|(a, b)| (*b, *a)).collect();
                 self.round(RoundPart::Pattern, &format!("{label}, back"), &back);
             }
         }
-        let last = self.cluster.rounds.last();
-        self.cluster.ended_at_unix_ms = last.map(|round| round.started_at_unix_ms + ROUND_MS);
+        self.end();
     }
 
     /// Measures again what stands out, until enough is known.
     pub fn retest(&mut self, rules: &ClusterRules) {
-        let suspects = suspects(&self.cluster, rules);
-        for attempt in 0.. {
-            let rounds = retest(&self.cluster, &suspects, attempt, rules);
-            if rounds.is_empty() {
-                break;
-            }
-            for pairs in rounds {
-                self.round(RoundPart::Retest, &format!("retest {}", attempt + 1), &pairs);
-            }
-        }
+        let pattern = std::mem::replace(&mut self.cluster, self.fabric.simulated.empty());
+        self.cluster = retested(pattern, rules, |cluster, attempt, pairs| {
+            self.fabric.round(cluster, RoundPart::Retest, &format!("retest {}", attempt + 1), pairs);
+        });
+        self.end();
+    }
+
+    /// Measures a round of pairs, requester first.
+    pub fn round(&mut self, part: RoundPart, label: &str, pairs: &[(u32, u32)]) {
+        self.fabric.round(&mut self.cluster, part, label, pairs);
+    }
+
+    fn end(&mut self) {
         let last = self.cluster.rounds.last();
         self.cluster.ended_at_unix_ms = last.map(|round| round.started_at_unix_ms + ROUND_MS);
     }
 
     fn rounds(&mut self) -> Vec<Vec<(u32, u32)>> {
-        let n = self.simulated.nodes;
-        match self.simulated.pattern {
+        let n = self.fabric.simulated.nodes;
+        match self.fabric.simulated.pattern {
             PatternKind::Screen => {
                 let mut nodes: Vec<u32> = (0..n).collect();
-                nodes.shuffle(&mut self.random);
+                nodes.shuffle(&mut self.fabric.random);
                 vec![nodes.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()]
             }
             PatternKind::Shift => (1..n).map(|d| (0..n).map(|a| (a, (a + d) % n)).collect()).collect(),
             _ => tournament(n),
         }
     }
+}
 
-    /// Measures a round of pairs, requester first.
-    pub fn round(&mut self, part: RoundPart, label: &str, pairs: &[(u32, u32)]) {
-        let number = self.cluster.rounds.len() as u32;
-        let started = self.cluster.started_at_unix_ms + u64::from(number) * ROUND_MS;
-        self.cluster.rounds.push(Round {
+impl Fabric<'_> {
+    fn round(&mut self, cluster: &mut Cluster, part: RoundPart, label: &str, pairs: &[(u32, u32)]) {
+        let number = cluster.rounds.len() as u32;
+        let started = cluster.started_at_unix_ms + u64::from(number) * ROUND_MS;
+        cluster.rounds.push(Round {
             number,
             part,
             label: label.to_owned(),
@@ -100,8 +108,8 @@ impl<'s> Rig<'s> {
         });
         for (requester, responder) in pairs {
             let point = self.point(*requester, *responder);
-            self.cluster.runs.push(PairRun {
-                sequence: self.cluster.runs.len() as u32,
+            cluster.runs.push(PairRun {
+                sequence: cluster.runs.len() as u32,
                 round: number,
                 role: PairRole::Measured,
                 requester: *requester,
