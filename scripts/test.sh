@@ -129,6 +129,7 @@ groups_guest() {
     group guest-pair guest guest-pair 1 900 scripts/guest/pair.sh "$tests" pair:: --include-ignored --test-threads=1
     group guest-operations guest guest-operations 1 900 scripts/guest/pair.sh "$tests" operations:: --include-ignored --test-threads=1
     group guest-hosts guest guest-hosts 2 400 scripts/guest/two-hosts.sh "$tests" hosts:: --include-ignored --test-threads=1
+    group guest-cluster guest guest-cluster 1 900 scripts/guest/four.sh "$tests" cluster:: --include-ignored --test-threads=1
     group guest-tuning tuning_guest guest-tuning 900 audit:: tuning::
     group guest-tuned-runs tuning_guest guest-tuned-runs 1500 tuned_runs::
     group against-perftest guest against-perftest 1 1500 scripts/guest/pair.sh "$against" --out /run/vm \

@@ -99,3 +99,21 @@ barrier() { # NAME: until every guest has come here
     echo "not every guest reached \`$1\`" >&2
     return 1
 }
+
+# Four nodes on a bridge, as on one switch: rxe0 to rxe3 on 10.0.0.1 to 10.0.0.4, each on its own end nodeN of a cable whose other end
+# portN is the switch's. What is shaped on nodeN is what that node sends, on portN what it receives.
+rxe_four() { # [NETDEV_MTU]
+    local n mtu=${1:-4200}
+    modprobe -a veth bridge rdma_rxe ib_uverbs rdma_ucm sch_netem
+    allow_own_frames
+    ip link add switch mtu "$mtu" type bridge
+    ip link set switch up
+    for n in 0 1 2 3; do
+        ip link add "node$n" mtu "$mtu" type veth peer name "port$n" mtu "$mtu"
+        ip link set "port$n" master switch up
+        ip addr add "10.0.0.$((n + 1))/24" dev "node$n"
+        ip link set "node$n" up
+        rdma link add "rxe$n" type rxe netdev "node$n"
+    done
+    await_gids rxe0 rxe1 rxe2 rxe3
+}
