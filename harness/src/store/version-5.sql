@@ -1,7 +1,7 @@
 -- Version 5: clusters. Pairs of nodes measured in rounds, and the record of every measurement.
 --
 -- What findings are computed from (nodes, rounds, the numbers of pairs) lies in columns and is read in one go. The records are
--- for a closer look at one pair: those of a round are much alike and are kept together, compressed together (docs/adr/0015).
+-- for a closer look at one pair: those of a round are much alike and are kept together, compressed together (docs/adr/0017).
 
 CREATE TABLE cluster (
     id                 INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,7 +1,7 @@
 //! The records of a round as one compressed text: a line of JSON each.
 //!
 //! Records of one round differ in little but their numbers, so together they take a fraction of what each would take alone
-//! (docs/adr/0015). One record is read by unpacking its round.
+//! (docs/adr/0017). One record is read by unpacking its round.
 
 use std::io::{self, Read as _};
 
