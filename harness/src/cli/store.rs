@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use rdma_harness::{
-    nightly,
+    cluster, nightly,
     store::{Checked, Merged, Tally},
 };
 
@@ -80,8 +80,8 @@ impl Check {
     fn execute(self, place: &Place) -> anyhow::Result<Exit> {
         let store = place.open()?;
         let mut checked = store.check()?;
-        match nightly::recheck(&store) {
-            Ok(problems) => checked.problems.extend(problems),
+        match nightly::recheck(&store).and_then(|of_nights| Ok((of_nights, cluster::recheck(&store)?))) {
+            Ok((of_nights, of_clusters)) => checked.problems.extend(of_nights.into_iter().chain(of_clusters)),
             Err(_) if !checked.problems.is_empty() => {} // why it can't be read is among them
             Err(error) => return Err(error.into()),
         }

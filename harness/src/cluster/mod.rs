@@ -11,6 +11,7 @@ pub mod drain;
 mod fleet;
 pub mod launch;
 pub mod measuring;
+mod night;
 mod node;
 pub mod pattern;
 pub mod plan;
@@ -18,8 +19,9 @@ mod soft;
 pub mod suite;
 mod wishes;
 
-pub use conclude::conclude;
+pub use conclude::{Concluded, conclude};
 pub use crew::{Crew, PairResult, PairTask, RoundResult};
 pub use fleet::{Fleet, FleetWishes};
+pub use night::{history_name, recheck};
 pub use node::{Mustered, Rank, WantedNode};
 pub use soft::soft_link;

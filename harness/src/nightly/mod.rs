@@ -17,6 +17,7 @@ mod tests;
 mod values;
 
 pub use agents::Agents;
+pub(crate) use conclude::conclude;
 pub use configuration::configuration;
 pub use crew::{Crew, Leg, NightObserver};
 pub use kept::ENGINE;

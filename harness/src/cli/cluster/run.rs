@@ -7,7 +7,7 @@ use clap::Args;
 use rdma_harness::{
     agent::Launcher,
     cluster::{
-        Crew as _, Fleet, FleetWishes, WantedNode, conclude,
+        Concluded, Crew as _, Fleet, FleetWishes, WantedNode, conclude,
         launch::{self, Started},
         measuring::{self, Measured, Measuring, ResumeClusterError, Resumed, Rounds},
         pattern::{PatternError, Seat},
@@ -17,10 +17,7 @@ use rdma_harness::{
     store::{NewCluster, Store},
     words,
 };
-use reports::{
-    cluster::{ClusterReport, ClusterVerdict},
-    render,
-};
+use reports::{cluster::ClusterVerdict, export::cluster::Pairs, history::NightVerdict, render};
 use schema::{ClusterNode, LauncherKind, NodeState, SoftModel};
 
 use super::{
@@ -57,6 +54,12 @@ pub(super) struct Run {
     /// Print what came out as one JSON document on stdout, and nothing else there
     #[arg(long)]
     json: bool,
+    /// Write report.html, report.md and report.json into this folder, as `cluster report` does
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+    /// Write a file of each form for other tools into this folder, as `cluster export` does
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// The verbs-bench to use on this host [default: the one beside this program, else the one in PATH]
     #[arg(long, value_name = "FILE", env = "VERBS_BENCH")]
     verbs_bench: Option<PathBuf>,
@@ -100,7 +103,7 @@ impl Run {
         let complaints: Vec<String> = fleet.dismiss().into_iter().chain(started.end()).collect();
         complaints.iter().for_each(|complaint| eprintln!("rdma-harness: {complaint}"));
         match measured? {
-            Some(report) => self.told(&store, &report, !complaints.is_empty()),
+            Some(concluded) => self.told(&store, &concluded, !complaints.is_empty()),
             None => Ok(Exit::CouldNotRun),
         }
     }
@@ -139,7 +142,7 @@ impl Run {
         fleet: &mut Fleet,
         ends: &[Option<SoftModel>],
         interrupt: &Interrupt,
-    ) -> anyhow::Result<Option<ClusterReport>> {
+    ) -> anyhow::Result<Option<Concluded>> {
         if interrupt.is_raised() {
             eprintln!("rdma-harness: stopped before a round was made");
             return Ok(None);
@@ -175,7 +178,9 @@ impl Run {
         let measured = measuring.carry_out(id);
         shown.finish();
         match measured? {
-            Measured::Whole(cluster) => Ok(Some(conclude(store, *cluster, &suite.rules)?)),
+            Measured::Whole(cluster) => {
+                Ok(Some(conclude(store, *cluster, &suite.rules, suite.history.as_deref())?))
+            }
             Measured::Interrupted => {
                 self.stopped(store, id);
                 Ok(None)
@@ -193,17 +198,41 @@ impl Run {
     }
 
     /// Says what came out.
-    fn told(&self, store: &Store, report: &ClusterReport, troubled: bool) -> anyhow::Result<Exit> {
+    fn told(&self, store: &Store, concluded: &Concluded, troubled: bool) -> anyhow::Result<Exit> {
+        let Concluded { report, night, cluster } = concluded;
+        if let Some(folder) = &self.report {
+            super::report::write(folder, cluster, report)?;
+        }
+        if let Some(folder) = &self.out {
+            super::export::write_all(folder, cluster, report, Pairs::LeftOut)?;
+        }
         if self.json {
             output::print(&render::cluster::json(report))?;
         } else {
             output::print(&render::cluster::lines(report).join("\n"))?;
+            if let Some(night) = night {
+                output::print(&format!(
+                    "\nnight   {} of {}, by the nights before:",
+                    night.night.id, night.suite
+                ))?;
+                output::print(&render::history::lines(night).join("\n"))?;
+            }
             output::print(&format!("kept    {} (cluster {})", store.file().display(), report.head.id))?;
         }
-        let said = [Some(of_cluster(report.verdict)), troubled.then_some(Exit::CouldNotRun)];
+        let of_night = night.as_ref().map(|night| of_night(night.verdict));
+        let said = [Some(of_cluster(report.verdict)), of_night, troubled.then_some(Exit::CouldNotRun)];
         // What is slow is said before what could not be told.
         let worst = [Exit::Regression, Exit::CouldNotRun, Exit::Unsettled];
         Ok(worst.into_iter().find(|exit| said.contains(&Some(*exit))).unwrap_or(Exit::Fine))
+    }
+}
+
+fn of_night(verdict: NightVerdict) -> Exit {
+    match verdict {
+        NightVerdict::Fine => Exit::Fine,
+        NightVerdict::Regression => Exit::Regression,
+        NightVerdict::CouldNotRun => Exit::CouldNotRun,
+        NightVerdict::Inconclusive => Exit::Unsettled,
     }
 }
 
