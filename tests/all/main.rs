@@ -5,6 +5,7 @@ mod agents;
 mod arrows;
 mod bad_input;
 mod bad_scenarios;
+mod cluster;
 mod cluster_lost;
 mod cluster_plan;
 mod cluster_shown;
