@@ -86,22 +86,8 @@ pub(super) fn judged(scene: &Scene, medians: &[Vec<f64>]) -> Vec<Judged> {
             _ => None,
         })
         .collect();
-    let judged = |(((look, plain), mut claims), matrix): (((Look, Fit), Vec<Claim>), &Vec<f64>)| {
-        let (plain, fit) = match slow.is_empty() {
-            true => (None, plain),
-            false => {
-                let effects = look.leaf_effects(&plain, &slow);
-                (Some(plain), Fit::of(scene, look.metric(), matrix, effects))
-            }
-        };
-        claims.extend(look.nodes(&fit));
-        claims.extend(look.ways(&fit));
-        let mut low: Vec<f64> =
-            fit.pairs().map(|(a, b)| fit.residual(a, b)).filter(|left| *left < look.margin).collect();
-        low.sort_by(f64::total_cmp);
-        Judged { plain, fit, low, claims }
-    };
-    looks.into_iter().zip(plain).zip(of_leaves).zip(medians).map(judged).collect()
+    let measured = looks.iter().zip(medians).zip(plain.into_iter().zip(of_leaves));
+    measured.map(|((look, matrix), (plain, leaves))| look.judge(matrix, plain, leaves, &slow)).collect()
 }
 
 struct Look<'s, 'c> {
@@ -140,6 +126,22 @@ fn middle(pairs: &[Pairs]) -> Option<f64> {
 }
 
 impl Look<'_, '_> {
+    /// What is said of the measure, given which leaves are slow in any.
+    fn judge(&self, matrix: &[f64], plain: Fit, mut claims: Vec<Claim>, slow: &BTreeSet<usize>) -> Judged {
+        let (plain, fit) = if slow.is_empty() {
+            (None, plain)
+        } else {
+            let effects = self.leaf_effects(&plain, slow);
+            (Some(plain), Fit::of(self.scene, self.metric(), matrix, effects))
+        };
+        claims.extend(self.nodes(&fit));
+        claims.extend(self.ways(&fit));
+        let off = fit.pairs().map(|(a, b)| fit.residual(a, b));
+        let mut low: Vec<f64> = off.filter(|left| *left < self.margin).collect();
+        low.sort_by(f64::total_cmp);
+        Judged { plain, fit, low, claims }
+    }
+
     fn claim(&self, part: Part, effect: f64, z: f64, mut pairs: Pairs) -> Claim {
         Claim {
             part,
