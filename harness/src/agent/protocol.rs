@@ -200,7 +200,7 @@ pub struct Hello {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
-    /// Which told: `slurm`, `openmpi`, `pmix`, `kubernetes`, `flags`.
+    /// Which told: `slurm`, `openmpi`, `pmix`, `pmi`, `kubernetes`, `flags`.
     pub told_by: String,
     /// Its rank, from 0.
     pub rank: u32,
