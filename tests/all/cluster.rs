@@ -11,7 +11,9 @@ use std::{
 };
 
 use e2e::{
-    Finished, finish,
+    Finished,
+    cluster::rack_of_reads,
+    finish,
     programs::{await_end, rdma_harness},
 };
 use rustix::process::{Pid, Signal, kill_process};
@@ -35,26 +37,6 @@ smallest_latency_change = "50%"
 audit = false
 "#;
 
-/// A link so slow that what else the machine does takes little beside it.
-const LINK: &str = r#"question = "How long does a small read take?"
-[hosts.requester]
-device = "soft"
-cpu = "none"
-[hosts.responder]
-cpu = "none"
-[soft]
-model = "latency=2ms"
-[design]
-duration = "400ms"
-warmup = "20ms"
-wait = "event"
-[[workloads]]
-name = "read"
-test = "latency"
-op = "read"
-size = "8"
-"#;
-
 /// Nodes by name; the third has a worse end of every link.
 const SLOW: &str = "node1\nnode2\nnode3 soft=latency=10ms\nnode4\nnode5\nnode6\n";
 
@@ -62,11 +44,9 @@ struct Site(TempDir);
 
 impl Site {
     fn new(suite: &str) -> Self {
-        let site = Site(tempfile::tempdir().expect("a temporary folder"));
-        for (name, text) in [("rack.toml", suite), ("link.toml", LINK), ("slow.hosts", SLOW)] {
-            fs::write(site.path().join(name), text).expect("the folder can be written to");
-        }
-        site
+        let folder = rack_of_reads(suite);
+        fs::write(folder.path().join("slow.hosts"), SLOW).expect("the folder can be written to");
+        Site(folder)
     }
 
     fn path(&self) -> &Path {

@@ -10,6 +10,7 @@ use std::{
 };
 
 use e2e::{
+    cluster::rack_of_reads,
     finish,
     programs::{await_end, rdma_harness},
 };
@@ -33,26 +34,6 @@ at_once = 1
 audit = false
 "#;
 
-/// A link so slow that what else the machine does takes little beside it.
-const LINK: &str = r#"question = "How long does a small read take?"
-[hosts.requester]
-device = "soft"
-cpu = "none"
-[hosts.responder]
-cpu = "none"
-[soft]
-model = "latency=2ms"
-[design]
-duration = "400ms"
-warmup = "20ms"
-wait = "event"
-[[workloads]]
-name = "read"
-test = "latency"
-op = "read"
-size = "8"
-"#;
-
 /// A controller, and what it says as it says it.
 struct Controller {
     folder: TempDir,
@@ -64,10 +45,7 @@ struct Controller {
 
 impl Controller {
     fn start(arguments: &[&str]) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        for (name, text) in [("rack.toml", SUITE), ("link.toml", LINK)] {
-            fs::write(folder.path().join(name), text).expect("the folder can be written to");
-        }
+        let folder = rack_of_reads(SUITE);
         let mut command = rdma_harness(&["cluster", "run", "rack.toml", "--json", "--store", "store.db"]);
         command.args(arguments).current_dir(folder.path()).stdin(Stdio::null());
         let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();

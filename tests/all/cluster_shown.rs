@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use e2e::{Finished, finish, programs::PATIENCE, rdma_harness};
+use e2e::{Finished, cluster::rack_of_reads, finish, programs::PATIENCE, rdma_harness};
 use serde_json::Value;
 
 /// Three nodes, each pair once.
@@ -18,36 +18,14 @@ seed = 1
 audit = false
 "#;
 
-const LINK: &str = r#"question = "How long does a small read take?"
-[hosts.requester]
-device = "soft"
-cpu = "none"
-[hosts.responder]
-cpu = "none"
-[soft]
-model = "latency=2ms"
-[design]
-duration = "200ms"
-warmup = "20ms"
-wait = "event"
-[[workloads]]
-name = "read"
-test = "latency"
-op = "read"
-size = "8"
-"#;
-
 fn in_folder(folder: &Path, arguments: &[&str], patience: Duration) -> Finished {
     finish(rdma_harness(arguments).current_dir(folder).args(["--store", "store.db"]), patience)
 }
 
 #[test]
 fn a_kept_cluster_is_listed_shown_reported_and_exported() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = rack_of_reads(SUITE);
     let at = folder.path();
-    for (name, text) in [("rack.toml", SUITE), ("link.toml", LINK)] {
-        fs::write(at.join(name), text).expect("the folder can be written to");
-    }
     let ran = in_folder(at, &["cluster", "run", "rack.toml", "--nodes", "3"], Duration::from_secs(240));
     // Three nodes are too few to tell which is slow; what the verdict is on a busy machine is not the matter here.
     assert!(matches!(ran.code, Some(0 | 1 | 4)), "{ran:?}");

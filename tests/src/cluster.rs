@@ -9,6 +9,35 @@ use crate::{
     scenario::replaced,
 };
 
+/// A link so slow that what else the machine does takes little beside it.
+const LINK: &str = r#"question = "How long does a small read take?"
+[hosts.requester]
+device = "soft"
+cpu = "none"
+[hosts.responder]
+cpu = "none"
+[soft]
+model = "latency=2ms"
+[design]
+duration = "400ms"
+warmup = "20ms"
+wait = "event"
+[[workloads]]
+name = "read"
+test = "latency"
+op = "read"
+size = "8"
+"#;
+
+/// A folder with this suite as `rack.toml`, and the `link.toml` that it measures: small reads over a slow link.
+pub fn rack_of_reads(suite: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, text) in [("rack.toml", suite), ("link.toml", LINK)] {
+        fs::write(folder.path().join(name), text).expect("the folder can be written to");
+    }
+    folder
+}
+
 /// A suite, its scenario and its store.
 pub struct Suite {
     folder: tempfile::TempDir,

@@ -201,11 +201,13 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// How long something took, behind when it began: `, took 3 minutes`; nothing where it did not end.
+/// How long something took, behind when it began: `, took 17 seconds`, `, took 3 minutes`; nothing where it did not end.
 pub(super) fn took(started_at_unix_ms: u64, ended_at_unix_ms: Option<u64>) -> String {
     ended_at_unix_ms.map_or_else(String::new, |ended| {
-        let minutes = ended.saturating_sub(started_at_unix_ms).div_ceil(60_000);
-        format!(", took {}", counted(minutes as u32, "minute"))
+        let seconds = ended.saturating_sub(started_at_unix_ms).div_ceil(1_000);
+        let (count, noun) =
+            if seconds < 120 { (seconds, "second") } else { (seconds.div_ceil(60), "minute") };
+        format!(", took {}", counted(count as u32, noun))
     })
 }
 
@@ -222,6 +224,17 @@ pub(super) fn counted_as(count: u32, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_took_less_than_two_minutes_is_told_in_seconds() {
+        let took = |ms| took(5, Some(5 + ms));
+        assert_eq!(
+            [took(900), took(16_300), took(119_000)],
+            [", took 1 second", ", took 17 seconds", ", took 119 seconds"]
+        );
+        assert_eq!([took(120_000), took(121_000)], [", took 2 minutes", ", took 3 minutes"]);
+        assert_eq!(super::took(5, None), "");
+    }
 
     #[test]
     fn a_latency_of_an_interval_has_two_digits() {
