@@ -262,7 +262,7 @@ fn a_pruned_night_keeps_its_values_and_says_what_is_gone() {
     let run = |words: &[&str]| -> Finished { finish(&mut scenario.harness(words), PATIENCE) };
     let before = holdings(&scenario);
     let dry = run(&["prune", "--older-than", "0s", "--dry-run"]).expect(0).stdout;
-    assert!(dry.contains("would go  runs 5, campaigns 1, nights 1"), "{dry}");
+    assert!(dry.contains("would go  runs 5, campaigns 1, pairs 0, clusters 0, nights 1,"), "{dry}");
     run(&["history", "note", "kept for later"]).expect(0);
     let kept = run(&["prune", "--older-than", "0s"]).expect(0).stdout;
     assert!(kept.contains("pruned    runs 0,") && kept.contains("kept      nights 1"), "{kept}");
