@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_took_less_than_two_minutes_is_told_in_seconds() {
-        let took = |ms| took(5, Some(5 + ms));
+        let took = |ms: u64| took(5, Some(5 + ms));
         assert_eq!(
             [took(900), took(16_300), took(119_000)],
             [", took 1 second", ", took 17 seconds", ", took 119 seconds"]
